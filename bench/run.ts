@@ -1,5 +1,6 @@
-// `npm run bench`: every benchmark in one run on this machine, with its baseline beside it, and whether its bar is met.
-// `npm run bench -- --help` lists options and parts. Ends with 1 when a bar is missed, with 2 when a benchmark fails.
+// `npm run bench`: every benchmark in one run on this machine, with its baseline beside it, and
+// whether its bar is met. `npm run bench -- --help` lists options and parts. Ends with 1 when a bar
+// is missed, with 2 when a benchmark fails.
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { alone } from './parts/alone.ts';

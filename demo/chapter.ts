@@ -1,5 +1,6 @@
-// The input and the results of a chapter of the demo: checks, and facts for the count at the end. A chapter runs a real case and then
-// checks the result through the API, the model server and the files of the workspace.
+// The input and the results of a chapter of the demo: checks, and facts for the count at the end. A
+// chapter runs a real case and then checks the result through the API, the model server and the
+// files of the workspace.
 import type { MessageView, TurnStatus } from '../src/contract/views.ts';
 import type { Progress } from './progress.ts';
 import type { Stage } from './stage.ts';
@@ -32,7 +33,9 @@ export interface DemoRecord {
   turnEnds: Map<string, TurnStatus>;
   /** Effects of tools that happened more than once. */
   doubledEffects: number;
-  /** From the kill of a worker to the first commit of its successor, in milliseconds; null before. */
+  /**
+   * From the kill of a worker to the first commit of its successor, in milliseconds; null before.
+   */
   recoveryMs: number | null;
   /** The turn that another worker took over. */
   rescuedTurnId: string | null;

@@ -1,5 +1,6 @@
-// Chapter: a person writes to a bot on a chat platform, and the worker that answers is killed during a tool call. Another worker finishes the turn,
-// answers in the chat, and reads what the person writes next: if the killed one polled the bot, another one does now.
+// Chapter: a person writes to a bot on a chat platform, and the worker that answers is killed
+// during a tool call. Another worker finishes the turn, answers in the chat, and reads what the
+// person writes next: if the killed one polled the bot, another one does now.
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Chapter, Scene } from './chapter.ts';

@@ -1,5 +1,5 @@
-// Chapter: a cron that fires every second, with three schedulers. Each fire is a turn of its own that adds a line to
-// a file: the file shows whether a fire was lost or doubled.
+// Chapter: a cron that fires every second, with three schedulers. Each fire is a turn of its own
+// that adds a line to a file: the file shows whether a fire was lost or doubled.
 import type { CronView, FireView } from '../src/features/crons/contract.ts';
 import type { ListAnswer } from '../src/contract/answers.ts';
 import type { Chapter, Scene } from './chapter.ts';
@@ -60,7 +60,8 @@ async function checkFires(scene: Scene, cronId: string): Promise<void> {
   const { check, progress } = scene;
   const fires = (await firesOf(scene, cronId)).toReversed();
   const run = fires.filter(({ status }) => status !== 'missed');
-  // On a machine that stalls for longer than a second, a later slot replaces earlier ones: their rows say so.
+  // On a machine that stalls for longer than a second, a later slot replaces earlier ones: their
+  // rows say so.
   if (run.length < fires.length) progress.print('this machine stalled: slots that no scheduler saw in time are missed');
   const isUnbroken = fires.every(({ scheduledFor }, at) => {
     const before = fires[at - 1];

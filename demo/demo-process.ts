@@ -1,5 +1,6 @@
-// One process of the demo: a command of this same command line, as a child with a log of its last lines. In a process group of its
-// own, so that Ctrl-C reaches the demo alone, which then ends its children in order.
+// One process of the demo: a command of this same command line, as a child with a log of its last
+// lines. In a process group of its own, so that Ctrl-C reaches the demo alone, which then ends its
+// children in order.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -64,7 +65,10 @@ export class DemoProcess {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Resolves when it prints a line that matches. Rejects, with its last lines, when it ends first or takes too long. */
+  /**
+   * Resolves when it prints a line that matches. Rejects, with its last lines, when it ends first
+   * or takes too long.
+   */
   async says(pattern: RegExp): Promise<RegExpExecArray> {
     for (const line of this.#log) {
       const found = pattern.exec(line);
@@ -89,7 +93,10 @@ export class DemoProcess {
     await this.ended;
   }
 
-  /** Sends SIGTERM, which drains, and SIGKILL when that takes too long. Resolves when the process has ended. */
+  /**
+   * Sends SIGTERM, which drains, and SIGKILL when that takes too long. Resolves when the process
+   * has ended.
+   */
   async stop(): Promise<void> {
     if (this.isAlive) this.#child.kill('SIGTERM');
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), STOP_MS_MAX);

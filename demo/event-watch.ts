@@ -1,5 +1,5 @@
-// Live events, one at a time, for chapters that decide by what happens: opened before the thing happens, so no event is missed, and
-// with a limit on every wait.
+// Live events, one at a time, for chapters that decide by what happens: opened before the thing
+// happens, so no event is missed, and with a limit on every wait.
 import type { ApiClient } from '../src/cli/api-client.ts';
 import type { EventChoice, EventHooks } from '../src/client/create-client.ts';
 import { watchEvents, type StreamedEvent } from '../src/cli/event-stream.ts';
@@ -19,7 +19,10 @@ export class EventWatch {
     this.#signal = AbortSignal.any([signal, this.#closed.signal]);
   }
 
-  /** Resolves when the stream is open: what happens from here on is seen. Ends with `signal` or `close`. */
+  /**
+   * Resolves when the stream is open: what happens from here on is seen. Ends with `signal` or
+   * `close`.
+   */
   static async open(api: ApiClient, choice: EventChoice, signal: AbortSignal): Promise<EventWatch> {
     const watch = new EventWatch(signal);
     const opened = Promise.withResolvers<void>();
@@ -34,7 +37,10 @@ export class EventWatch {
     return watch;
   }
 
-  /** The next event. Rejects when there is none for a long time, when the stream broke permanently, or when the demo is stopped. */
+  /**
+   * The next event. Rejects when there is none for a long time, when the stream broke permanently,
+   * or when the demo is stopped.
+   */
   async next(): Promise<StreamedEvent> {
     for (;;) {
       const event = this.#unread.shift();

@@ -1,5 +1,6 @@
-// Chapter: in the middle of a tool loop, the model's provider refuses because its credit is used up. The turn continues on a model of another
-// provider, which speaks another API, with the result of the tool that has run already.
+// Chapter: in the middle of a tool loop, the model's provider refuses because its credit is used
+// up. The turn continues on a model of another provider, which speaks another API, with the result
+// of the tool that has run already.
 import type { TurnView } from '../src/contract/views.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { readReceived } from './model-requests.ts';
@@ -47,7 +48,10 @@ async function playFallback(scene: Scene): Promise<void> {
   await checkWires(scene, turn);
 }
 
-/** The two providers were asked in their own APIs, and the second was given what the first has begun. */
+/**
+ * The two providers were asked in their own APIs, and the second was given what the first has
+ * begun.
+ */
 async function checkWires(scene: Scene, turn: TurnView): Promise<void> {
   const received = await readReceived(scene, turn.id);
   const paths = received.map(({ path }) => path);

@@ -1,5 +1,6 @@
-// Cleans up after a demo that could not do it itself (SIGKILL, a closed pipe): a small shell that reads from a pipe which processes
-// run. The end of the pipe is the end of the demo, and then it ends what is left, the database too, and removes the directory.
+// Cleans up after a demo that could not do it itself (SIGKILL, a closed pipe): a small shell that
+// reads from a pipe which processes run. The end of the pipe is the end of the demo, and then it
+// ends what is left, the database too, and removes the directory.
 import { spawn } from 'node:child_process';
 
 export interface Guard {
@@ -7,11 +8,17 @@ export interface Guard {
   add(pid: number): void;
   /** It has ended. */
   remove(pid: number): void;
-  /** The demo has ended everything itself: only the directory is left for the guard to check. Resolves when the guard has ended too. */
+  /**
+   * The demo has ended everything itself: only the directory is left for the guard to check.
+   * Resolves when the guard has ended too.
+   */
   release(): Promise<void>;
 }
 
-/** `$1` is the directory of the demo. Waits are bounded: TERM, up to 10 s, KILL; then the same for the database. */
+/**
+ * `$1` is the directory of the demo. Waits are bounded: TERM, up to 10 s, KILL; then the same for
+ * the database.
+ */
 const GUARD_SCRIPT = `
 pids=
 while read -r change id; do
@@ -40,7 +47,10 @@ fi
 rm -rf "$1"
 `;
 
-/** Starts a guard for the processes of a demo in `dataDir`. Without a shell (Windows) nothing is guarded. */
+/**
+ * Starts a guard for the processes of a demo in `dataDir`. Without a shell (Windows) nothing is
+ * guarded.
+ */
 export function startGuard(dataDir: string): Guard {
   // A separate process session, so that ending the demo's group does not end the guard.
   const shell = spawn('/bin/sh', ['-c', GUARD_SCRIPT, 'holdfast-demo-guard', dataDir], {

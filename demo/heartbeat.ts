@@ -1,5 +1,6 @@
-// Chapter: an agent is asked whether anything needs attention, and nothing does. The poll costs its model call and leaves no trace:
-// it is not delivered, and no later request shows it. First the chapter shows that replies of this session are delivered.
+// Chapter: an agent is asked whether anything needs attention, and nothing does. The poll costs its
+// model call and leaves no trace: it is not delivered, and no later request shows it. First the
+// chapter shows that replies of this session are delivered.
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -73,7 +74,9 @@ async function playHeartbeat(scene: Scene, receiver: WebhookReceiver): Promise<v
   await checkDeliveries(scene, receiver);
 }
 
-/** A message whose reply is delivered; resolves when it is delivered, with the turn that answered. */
+/**
+ * A message whose reply is delivered; resolves when it is delivered, with the turn that answered.
+ */
 async function ask(scene: Scene, script: ScriptedMessage, receiver: WebhookReceiver): Promise<string> {
   const { stage, progress, record } = scene;
   const watch = await EventWatch.open(stage.api, { session: SESSION, types: ['delivery.sent'] }, stage.signal);

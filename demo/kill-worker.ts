@@ -1,5 +1,6 @@
-// Kills the worker of a turn with SIGKILL while a tool runs, and shows how another one takes the turn over. The kill follows an event and a line of a
-// file, not the clock: the call has begun, and its effect is there.
+// Kills the worker of a turn with SIGKILL while a tool runs, and shows how another one takes the
+// turn over. The kill follows an event and a line of a file, not the clock: the call has begun, and
+// its effect is there.
 import { performance } from 'node:perf_hooks';
 import type { StreamedEvent } from '../src/cli/event-stream.ts';
 import type { TurnView } from '../src/contract/views.ts';
@@ -33,7 +34,9 @@ export function newKill(): Kill {
   return { victim: null, atMs: 0, recoveryMs: null };
 }
 
-/** Kills the worker in the fatal step and shows the takeover; all other events are shown as usual. */
+/**
+ * Kills the worker in the fatal step and shows the takeover; all other events are shown as usual.
+ */
 export function showKill(scene: Scene, kill: Kill, fatal: FatalCall): NonNullable<PlayOptions['show']> {
   const { progress } = scene;
   const label = fatal.script.steps[fatal.step - 1]?.label ?? '';

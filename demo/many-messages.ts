@@ -1,5 +1,6 @@
-// Chapter: many messages to several sessions at the same time, each sent twice, as after a network failure. Each makes a tool write its
-// number into a file: the file shows whether a message was lost or answered twice.
+// Chapter: many messages to several sessions at the same time, each sent twice, as after a network
+// failure. Each makes a tool write its number into a file: the file shows whether a message was
+// lost or answered twice.
 import { randomUUID } from 'node:crypto';
 import type { AcceptedMessage } from '../src/contract/answers.ts';
 import type { MessageView } from '../src/contract/views.ts';

@@ -1,5 +1,5 @@
-// Chapter: the requests of the model. The service derives each from its journal; the model server recorded what arrived.
-// The two must be equal, also for the turn that two workers ran.
+// Chapter: the requests of the model. The service derives each from its journal; the model server
+// recorded what arrived. The two must be equal, also for the turn that two workers ran.
 import { isDeepStrictEqual } from 'node:util';
 import type { Chapter, Scene } from './chapter.ts';
 
@@ -63,7 +63,10 @@ async function playModelRequests(scene: Scene): Promise<void> {
   );
 }
 
-/** The index of the first call that the second worker made: the first of three was for the step in which the first one was killed. */
+/**
+ * The index of the first call that the second worker made: the first of three was for the step in
+ * which the first one was killed.
+ */
 const FIRST_OF_FOLLOWER = 3;
 
 /** The requests of a turn as the model server received them, oldest first. */

@@ -1,5 +1,5 @@
-// Sends a message and shows its turn live: each tool call with its end, the reply while it is written. Resolves when the turn has
-// ended.
+// Sends a message and shows its turn live: each tool call with its end, the reply while it is
+// written. Resolves when the turn has ended.
 import { randomUUID } from 'node:crypto';
 import type { AcceptedMessage } from '../src/contract/answers.ts';
 import type { MessageView, TurnView } from '../src/contract/views.ts';
@@ -98,7 +98,8 @@ async function showUntilEnded(
   const live: LiveCall = { step: null };
   for (;;) {
     const event = await watch.next();
-    // A new stream may begin with the end of an earlier turn: it is committed, but no stream shows it while an older transaction is open.
+    // A new stream may begin with the end of an earlier turn: it is committed, but no stream shows
+    // it while an older transaction is open.
     if (events.length === 0 && event.type !== 'message.accepted') continue;
     events.push(event);
     const isShown = (await show?.(event, live)) ?? false;

@@ -1,5 +1,5 @@
-// What the demo shows while it runs: one line per step, with a spinner on a terminal and plain lines elsewhere. With
-// `--json` it shows nothing; the document at the end says everything.
+// What the demo shows while it runs: one line per step, with a spinner on a terminal and plain
+// lines elsewhere. With `--json` it shows nothing; the document at the end says everything.
 import { performance } from 'node:perf_hooks';
 import { terminalSettings } from '../src/config/process-environment.ts';
 import type { Terminal } from '../src/cli/terminal.ts';
@@ -48,7 +48,10 @@ export class Progress {
     this.#print(`  ${this.#terminal.paint('cyan', who.padEnd(6))} ${text}`);
   }
 
-  /** A piece of the model's reply; a terminal shows it immediately, other outputs show the whole reply with `replied`. */
+  /**
+   * A piece of the model's reply; a terminal shows it immediately, other outputs show the whole
+   * reply with `replied`.
+   */
   replying(piece: string): void {
     if (!this.#isLive || this.#isMute) return;
     this.#stopSpinner();

@@ -1,5 +1,5 @@
-// What the demo has the scripted model do, as data: the same list of steps becomes the directives in the message and the labels on
-// the screen, so the two cannot differ.
+// What the demo has the scripted model do, as data: the same list of steps becomes the directives
+// in the message and the labels on the screen, so the two cannot differ.
 
 export interface ScriptedStep {
   /** The tool. */
@@ -20,7 +20,9 @@ export interface ScriptedMessage {
   reply: string;
 }
 
-/** Between two events of the reply, so that the reader can watch it being written, in milliseconds. */
+/**
+ * Between two events of the reply, so that the reader can watch it being written, in milliseconds.
+ */
 const REPLY_PACE_MS = 60;
 
 /** The message as it is sent: the user's words, then the directives. */

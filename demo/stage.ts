@@ -1,5 +1,6 @@
-// The stage of the demo: a directory of its own, the processes that play in it, and the way to talk to them. What is created here is
-// removed by `strike`, also after a failure; what the demo cannot remove itself, its guard removes.
+// The stage of the demo: a directory of its own, the processes that play in it, and the way to talk
+// to them. What is created here is removed by `strike`, also after a failure; what the demo cannot
+// remove itself, its guard removes.
 import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,9 +17,11 @@ import { startGuard, type Guard } from './guard.ts';
 import type { Progress } from './progress.ts';
 
 /**
- * Another worker takes over from a killed one within its lease plus a second. The lease is short, so that the demo is short, and longer on a machine that
- * is slow: no worker may lose it because the machine is busy. It is so many times what the first process takes to start, and a machine that is idle then
- * may be busy later: with 1.5 s, a worker that was alive lost its session while another program wrote to the disk.
+ * Another worker takes over from a killed one within its lease plus a second. The lease is short,
+ * so that the demo is short, and longer on a machine that is slow: no worker may lose it because
+ * the machine is busy. It is so many times what the first process takes to start, and a machine
+ * that is idle then may be busy later: with 1.5 s, a worker that was alive lost its session while
+ * another program wrote to the disk.
  */
 const LEASE_MS = { min: 5000, max: 15_000, perStart: 2 };
 

@@ -1,6 +1,7 @@
-// Chapter: messages that reach an agent while it works. A message in mode `steer` joins the running turn between two steps; one in mode
-// `interrupt` ends the turn, with the command that runs in it, and is next. No timing decides: the first
-// command waits for a file that appears when the message was accepted, the second would run for long.
+// Chapter: messages that reach an agent while it works. A message in mode `steer` joins the running
+// turn between two steps; one in mode `interrupt` ends the turn, with the command that runs in it,
+// and is next. No timing decides: the first command waits for a file that appears when the message
+// was accepted, the second would run for long.
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,10 +18,16 @@ import { awaitLine, linesOf } from './workspace-lines.ts';
 const SESSION = 'demo:garden';
 const FENCE = 'fence.txt';
 const TREES = 'trees.txt';
-/** The file that the first command waits for: it appears when the message that joins its turn was accepted. */
+/**
+ * The file that the first command waits for: it appears when the message that joins its turn was
+ * accepted.
+ */
 const ACCEPTED = 'message-accepted';
 const WAIT_SECONDS_MAX = 120;
-/** How long the interrupted command would run: longer than any demo, so that only the interrupt can end it. */
+/**
+ * How long the interrupted command would run: longer than any demo, so that only the interrupt can
+ * end it.
+ */
 const LONG_COMMAND_SECONDS = 600;
 const ABORT_NOTE = 'The previous agent run was aborted by the user.';
 

@@ -1,5 +1,6 @@
-// Chapter: an agent gives a task away and continues; the subagent works in a session of its own, and its parent receives its end exactly
-// once. The subagent's command waits for a file that appears when the parent's turn is over: so it certainly works in the background.
+// Chapter: an agent gives a task away and continues; the subagent works in a session of its own,
+// and its parent receives its end exactly once. The subagent's command waits for a file that
+// appears when the parent's turn is over: so it certainly works in the background.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ListAnswer } from '../src/contract/answers.ts';
@@ -16,7 +17,9 @@ import { entriesOf, textOf } from './transcript.ts';
 const SESSION = 'demo:office';
 const REPORT = 'The year was good. We sold more umbrellas than ever, because it rained.\n';
 const LABEL = 'count words';
-/** The file that the subagent's command waits for: it appears when the turn of its parent has ended. */
+/**
+ * The file that the subagent's command waits for: it appears when the turn of its parent has ended.
+ */
 const ALONE = 'parent-is-idle';
 const WAIT_SECONDS_MAX = 120;
 
@@ -70,7 +73,10 @@ async function playSubagent(scene: Scene): Promise<void> {
   await checkRun(scene, run, events);
 }
 
-/** Shows the subagent's work and how its parent receives the end; resolves with all events when the parent's turn has ended. */
+/**
+ * Shows the subagent's work and how its parent receives the end; resolves with all events when the
+ * parent's turn has ended.
+ */
 async function showUntilAnnounced(
   scene: Scene,
   watch: EventWatch,

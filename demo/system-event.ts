@@ -1,4 +1,5 @@
-// Chapter: a fact that reaches a session from outside waits for the next prompt, is in it once, and in no other.
+// Chapter: a fact that reaches a session from outside waits for the next prompt, is in it once, and
+// in no other.
 import type { ListAnswer } from '../src/contract/answers.ts';
 import type { SystemEventView } from '../src/contract/views.ts';
 import type { Chapter, Scene } from './chapter.ts';

@@ -1,9 +1,9 @@
-// Chapter: a worker is killed with SIGKILL while a tool runs in the middle of a loop, and another finishes the turn. The tool books a
-// charge by adding a line to a file, which must not happen twice; each line names the process that wrote it, so the file
-// shows which worker did what.
+// Chapter: a worker is killed with SIGKILL while a tool runs in the middle of a loop, and another
+// finishes the turn. The tool books a charge by adding a line to a file, which must not happen
+// twice; each line names the process that wrote it, so the file shows which worker did what.
 //
-// The kill follows an event, not the clock: the third call has begun, and its line is in the file. So the charge is booked
-// and Holdfast cannot know it: the worst case.
+// The kill follows an event, not the clock: the third call has begun, and its line is in the file.
+// So the charge is booked and Holdfast cannot know it: the worst case.
 import type { TurnView } from '../src/contract/views.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import type { DemoProcess } from './demo-process.ts';
@@ -16,7 +16,10 @@ import { linesOf } from './workspace-lines.ts';
 
 const SESSION = 'demo:accounts';
 const FILE = 'charges.log';
-/** The step in which the worker is killed. Its command would run for long, so the kill surely interrupts it. */
+/**
+ * The step in which the worker is killed. Its command would run for long, so the kill surely
+ * interrupts it.
+ */
 const FATAL_STEP = 3;
 const FATAL_COMMAND_SECONDS = 120;
 

@@ -1,4 +1,5 @@
-// Chapter: a message that makes the agent use its tools, shown live, and sent again as after a network failure.
+// Chapter: a message that makes the agent use its tools, shown live, and sent again as after a
+// network failure.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ListAnswer } from '../src/contract/answers.ts';

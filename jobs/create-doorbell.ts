@@ -1,6 +1,7 @@
-// The doorbell: many callers, few commands. While one addBulk of a queue is in flight, the rings for that queue wait and are sent
-// together in the next. The caller has committed the work already, so a fault here goes to the outage log and is never thrown: a ring that
-// is lost costs the reconciler's interval, and a caller that waited for a dead queue would cost more.
+// The doorbell: many callers, few commands. While one addBulk of a queue is in flight, the rings
+// for that queue wait and are sent together in the next. The caller has committed the work already,
+// so a fault here goes to the outage log and is never thrown: a ring that is lost costs the
+// reconciler's interval, and a caller that waited for a dead queue would cost more.
 import type { Ring, RingKind } from '../src/kernel/queue/after-commit.ts';
 import type { SessionId } from '../src/core/ids.ts';
 import { type QueueName, QUEUE_NAMES, type Doorbell, type QueueDepth } from './ring.ts';
@@ -8,8 +9,9 @@ import { oneInFlight, type OneInFlight } from '../src/coalesce.ts';
 import { withDeadline } from '../src/clock.ts';
 import type { OutageLog } from '../src/logger.ts';
 
-// Every kind of job there is, by the name that it has in the queue; the way from a ring to its job and back. A job is tried once, and it
-// leaves no trace: attempts, failures and history are rows of PostgreSQL, counted before the work, so that a killed worker counts too.
+// Every kind of job there is, by the name that it has in the queue; the way from a ring to its job
+// and back. A job is tried once, and it leaves no trace: attempts, failures and history are rows of
+// PostgreSQL, counted before the work, so that a killed worker counts too.
 
 // A record, so that the compiler finds a kind that is missing here.
 const KINDS: Record<RingKind, true> = {
@@ -17,13 +19,22 @@ const KINDS: Record<RingKind, true> = {
   inbound: true,
   /** A cron fired in a session. */
   cron: true,
-  /** A session's heartbeat is due. Whether it is worth a model call is decided when the poll is claimed. */
+  /**
+   * A session's heartbeat is due. Whether it is worth a model call is decided when the poll is
+   * claimed.
+   */
   heartbeat: true,
   /** A subagent of the session ended. */
   announce: true,
-  /** A session has more to do: a finished turn that needs another, or messages that waited while it was busy. */
+  /**
+   * A session has more to do: a finished turn that needs another, or messages that waited while it
+   * was busy.
+   */
   followup: true,
-  /** A session has replies in the outbox. A slow receiver never takes a place that a turn could have. */
+  /**
+   * A session has replies in the outbox. A slow receiver never takes a place that a turn could
+   * have.
+   */
   deliver: true,
 };
 
@@ -39,12 +50,15 @@ export interface QueuedRing {
   opts: typeof JOB_OPTIONS & { jobId: string; lifo?: true; priority?: number };
 }
 
-/** Removing finished jobs frees their ids immediately and keeps the queue as small as its backlog. */
+/**
+ * Removing finished jobs frees their ids immediately and keeps the queue as small as its backlog.
+ */
 const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: true } as const;
 
 /**
- * The job that a ring becomes. Its id is made of the ring's session and number, so that a ring that is repeated is one job; deliveries are
- * counted apart. Job ids have no colons: BullMQ's Redis keys are made with them.
+ * The job that a ring becomes. Its id is made of the ring's session and number, so that a ring that
+ * is repeated is one job; deliveries are counted apart. Job ids have no colons: BullMQ's Redis keys
+ * are made with them.
  */
 export function jobForRing(ring: Ring): QueuedRing {
   const { kind, sessionId, ringNo } = ring;
@@ -54,7 +68,10 @@ export function jobForRing(ring: Ring): QueuedRing {
   return { queue, name: kind, data: { sessionId }, opts: { ...JOB_OPTIONS, jobId, ...toJobOrder(priority ?? 0) } };
 }
 
-/** BullMQ takes jobs with a priority after those without one, the lowest number first; `lifo` puts a job before all others. */
+/**
+ * BullMQ takes jobs with a priority after those without one, the lowest number first; `lifo` puts a
+ * job before all others.
+ */
 function toJobOrder(priority: number): { lifo?: true; priority?: number } {
   if (priority === 0) return {};
   return priority > 0 ? { lifo: true } : { priority: -priority };
@@ -68,8 +85,9 @@ interface ParsedJob extends JobPayload {
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * The ring of a job from the queue, where anything may have been written: null unless its name is known and its payload is `{ sessionId }` with a
- * lower-case UUID. Such a job is removed from the queue and counted, never tried again.
+ * The ring of a job from the queue, where anything may have been written: null unless its name is
+ * known and its payload is `{ sessionId }` with a lower-case UUID. Such a job is removed from the
+ * queue and counted, never tried again.
  */
 export function parseJob(name: string, data: unknown): ParsedJob | null {
   if (!Object.hasOwn(KINDS, name) || typeof data !== 'object' || data === null) return null;
@@ -79,13 +97,22 @@ export function parseJob(name: string, data: unknown): ParsedJob | null {
   return { kind: name as RingKind, sessionId: sessionId as SessionId };
 }
 
-/** How long BullMQ believes that a silent worker is alive. Long, because the session's lease decides, not this. */
+/**
+ * How long BullMQ believes that a silent worker is alive. Long, because the session's lease
+ * decides, not this.
+ */
 export const JOB_LOCK_MS = 60_000;
 
-/** How often a lane searches for jobs of silent workers. The reconciler has rung again for their sessions long before. */
+/**
+ * How often a lane searches for jobs of silent workers. The reconciler has rung again for their
+ * sessions long before.
+ */
 export const STALLED_INTERVAL_MS = 30_000;
 
-/** A job may be found stalled without end: a count kept here would end jobs whose session still has work. */
+/**
+ * A job may be found stalled without end: a count kept here would end jobs whose session still has
+ * work.
+ */
 export const STALLED_COUNT_MAX = 2_147_483_647;
 
 /** What the doorbell needs of a BullMQ queue. */
@@ -96,11 +123,17 @@ export interface RingQueue {
 }
 
 interface DoorbellOptions {
-  /** The producing side of a queue, which stays open; called once per queue, when it is first needed. */
+  /**
+   * The producing side of a queue, which stays open; called once per queue, when it is first
+   * needed.
+   */
   queue: (name: QueueName) => RingQueue;
   /** Takes what a ring fails with. */
   outages: Pick<OutageLog, 'failed' | 'answered'>;
-  /** How long one command may take, in milliseconds. A caller of `ring` waits for at most two while fewer than `BATCH_MAX` jobs wait. */
+  /**
+   * How long one command may take, in milliseconds. A caller of `ring` waits for at most two while
+   * fewer than `BATCH_MAX` jobs wait.
+   */
   ringTimeoutMs?: number;
 }
 
@@ -109,10 +142,16 @@ const RING_TIMEOUT_MS = 2_000;
 /** Jobs in one addBulk. */
 const BATCH_MAX = 500;
 
-/** Fewer are added one by one: on PostgreSQL, addBulk makes temporary tables, which costs as much as adding about ten jobs. */
+/**
+ * Fewer are added one by one: on PostgreSQL, addBulk makes temporary tables, which costs as much as
+ * adding about ten jobs.
+ */
 const BULK_MIN = 10;
 
-/** Jobs that wait for one queue. More of them mean that the queue is down or slow: those are left to the reconciler. */
+/**
+ * Jobs that wait for one queue. More of them mean that the queue is down or slow: those are left to
+ * the reconciler.
+ */
 const WAITING_MAX = 20_000;
 
 /** Commands without an answer. A queue with this many gets no more until one is answered. */

@@ -1,4 +1,5 @@
-// Answers one call for a message: its wire reads the request, the script decides the answer, and the wire writes it.
+// Answers one call for a message: its wire reads the request, the script decides the answer, and
+// the wire writes it.
 import type http from 'node:http';
 import type { PromptCache } from './cache-figures.ts';
 import { composeAnswer } from './compose-answer.ts';
@@ -73,7 +74,10 @@ export async function answerModelCall(server: CallParts, call: Call, path: strin
   }
 }
 
-/** Answers a call for a message; returns the status that it got, null when it got none. Throws `ProviderError` for an error. */
+/**
+ * Answers a call for a message; returns the status that it got, null when it got none. Throws
+ * `ProviderError` for an error.
+ */
 async function answer(server: CallParts, call: Call, record: RecordedRequest): Promise<number | null> {
   const { response, requestId, wire } = call;
   const { headers } = record;
@@ -107,7 +111,10 @@ async function answer(server: CallParts, call: Call, record: RecordedRequest): P
   return response.headersSent ? 200 : null;
 }
 
-/** A key may hold errors of its own, as a prompt does. Throws the `ProviderError` that is due for this model. */
+/**
+ * A key may hold errors of its own, as a prompt does. Throws the `ProviderError` that is due for
+ * this model.
+ */
 export function refuseKey({ memory }: Pick<CallParts, 'memory'>, call: Call, model: string): void {
   const key = keyOf(call);
   const faults = mayHoldDirectives(key) ? (parseScript([key])?.answers[0]?.faults ?? []) : [];

@@ -1,4 +1,5 @@
-// OpenAI's routes of pictures and sounds. The prompt, the text or the audio file is the script: its first answer decides.
+// OpenAI's routes of pictures and sounds. The prompt, the text or the audio file is the script: its
+// first answer decides.
 import { SCRIPTED_ID_START } from '../src/core/models.ts';
 import {
   auditHeadersOf,

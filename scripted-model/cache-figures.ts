@@ -1,8 +1,10 @@
-// Counts the tokens of a request and plays the provider's prompt cache: prefixes (tools, then system, then messages) that end in
-// a cache breakpoint are remembered for five minutes, and the longest remembered prefix of a request is read from the cache.
-// From each breakpoint it looks back over a fixed number of blocks; a remembered prefix that ends further away is not found. A single changed
-// character above a breakpoint is a miss, so cache mistakes show in the usage figures. Simplifications: a token is four characters, an
-// image 1600 tokens; no least size of a cached prefix.
+// Counts the tokens of a request and plays the provider's prompt cache: prefixes (tools, then
+// system, then messages) that end in a cache breakpoint are remembered for five minutes, and the
+// longest remembered prefix of a request is read from the cache. From each breakpoint it looks back
+// over a fixed number of blocks; a remembered prefix that ends further away is not found. A single
+// changed character above a breakpoint is a miss, so cache mistakes show in the usage figures.
+// Simplifications: a token is four characters, an image 1600 tokens; no least size of a cached
+// prefix.
 import { hash } from 'node:crypto';
 import type { MessagesRequest, WireBlock } from './wire.ts';
 import { blocksOf } from './wire.ts';
@@ -64,7 +66,10 @@ export class PromptCache {
     };
   }
 
-  /** The longest remembered prefix that ends at a breakpoint or shortly before one; -1 when there is none. */
+  /**
+   * The longest remembered prefix that ends at a breakpoint or shortly before one; -1 when there is
+   * none.
+   */
   #hitIn(prefixes: readonly Prefix[], nowMs: number): number {
     let searchedAt = Number.POSITIVE_INFINITY;
     for (let index = prefixes.length - 1; index >= 0; index -= 1) {
@@ -115,7 +120,8 @@ function prefixesOf(request: MessagesRequest): Prefix[] {
       close(tool);
     }
   } else if (tools.length > 0) {
-    // No prefix ends within them, so they are one; each counts its own characters, not those between them.
+    // No prefix ends within them, so they are one; each counts its own characters, not those
+    // between them.
     chars += addText(digest, tools) - tools.length - 1;
     close({});
   }
@@ -137,7 +143,8 @@ function prefixesOf(request: MessagesRequest): Prefix[] {
 function addBlock(digest: RollingDigest, block: WireBlock): number {
   digest.add(block.type);
   switch (block.type) {
-    // These three are nearly all of it; serialising them again would cost as much as parsing them did.
+    // These three are nearly all of it; serialising them again would cost as much as parsing them
+    // did.
     case 'text':
       return addText(digest, block['text']);
     case 'tool_use':
@@ -161,7 +168,10 @@ function addText(digest: RollingDigest, value: unknown): number {
   return text.length;
 }
 
-/** A hash over everything added so far: quick, and good enough where a collision spoils one figure of a test model. */
+/**
+ * A hash over everything added so far: quick, and good enough where a collision spoils one figure
+ * of a test model.
+ */
 class RollingDigest {
   #low = 0x811c9dc5;
   #high = 0x9747b28c;
@@ -174,7 +184,8 @@ class RollingDigest {
       low = Math.imul(low ^ unit, 0x01000193);
       high = Math.imul((high << 5) ^ (high >>> 27) ^ unit, 0x5bd1e995);
     }
-    // The length keeps "ab" + "c" apart from "a" + "bc". The shift carries high bits down, which multiplying never does.
+    // The length keeps "ab" + "c" apart from "a" + "bc". The shift carries high bits down, which
+    // multiplying never does.
     low ^= low >>> 15;
     this.#low = Math.imul(low ^ text.length, 0x01000193);
     this.#high = Math.imul(high ^ text.length, 0x5bd1e995);

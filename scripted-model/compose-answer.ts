@@ -1,5 +1,5 @@
-// Decides what the scripted model answers to a request: the script's answer at this point of the turn, or an echo of the user's
-// last line.
+// Decides what the scripted model answers to a request: the script's answer at this point of the
+// turn, or an echo of the user's last line.
 import { SCRIPTED_ID_START } from '../src/core/models.ts';
 import type { InputFigures } from './cache-figures.ts';
 import { tokensOf } from './cache-figures.ts';
@@ -43,7 +43,10 @@ export interface ComposedAnswer {
 
 /** The inputs of the answer besides the request. */
 export interface Situation {
-  /** Names the turn, for errors that happen a number of times: from the caller's audit headers; empty when there are none. */
+  /**
+   * Names the turn, for errors that happen a number of times: from the caller's audit headers;
+   * empty when there are none.
+   */
   turn: string;
   figures: InputFigures;
   memory: ScriptMemory;
@@ -61,7 +64,10 @@ export interface Situation {
   isBatch?: boolean;
 }
 
-/** Composes the answer to a valid request. Throws `ProviderError` when the prompt does not fit the context window. */
+/**
+ * Composes the answer to a valid request. Throws `ProviderError` when the prompt does not fit the
+ * context window.
+ */
 export function composeAnswer(request: MessagesRequest, situation: Situation): ComposedAnswer {
   const { figures, contextTokens } = situation;
   if (figures.totalTokens > contextTokens) throw situation.tooLong(figures.totalTokens, contextTokens);
@@ -95,7 +101,10 @@ export function composeAnswer(request: MessagesRequest, situation: Situation): C
   };
 }
 
-/** The blocks of an answer whose text has to fit a schema; a call of a tool comes before such an answer. */
+/**
+ * The blocks of an answer whose text has to fit a schema; a call of a tool comes before such an
+ * answer.
+ */
 function fitted(blocks: AnswerBlock[], schema: MessagesRequest['outputSchema']): AnswerBlock[] {
   if (schema === undefined || blocks.some(({ type }) => type === 'tool_use')) return blocks;
   const text = blocks.map((block) => (block.type === 'text' ? block.text : '')).join('');
@@ -112,7 +121,8 @@ function promptOf(messages: readonly WireMessage[], turn: string, memory: Script
   const firstKey = turn === '' ? null : memory.firstKeyOf(turn, () => latestPromptKey(messages));
   const prompt = findPrompt(messages, firstKey);
   if (!isCompacted(messages)) return prompt;
-  // Answers of this turn may have been compacted: the calls of the last one that is left say which it was.
+  // Answers of this turn may have been compacted: the calls of the last one that is left say which
+  // it was.
   const last = messages.findLast(({ role }) => role === 'assistant');
   const ids = Array.isArray(last?.content) ? last.content.map(idOf) : [LAST_CALL];
   const positions = ids.flatMap((id) => memory.positionOfCall(placeOfCall(turn, prompt.key, id)) ?? []);
@@ -163,7 +173,10 @@ function blockFor(block: ScriptBlock, repetition: number, newCallId: () => strin
   }
 }
 
-/** The answer that ends a turn without a script: to the newest text, otherwise to the prompt around its directives. */
+/**
+ * The answer that ends a turn without a script: to the newest text, otherwise to the prompt around
+ * its directives.
+ */
 function closingText(prompt: Prompt, script: Script | null): string {
   const isScriptPrompt = script !== null && prompt.latestTexts === prompt.texts;
   const texts = script === null || !isScriptPrompt ? prompt.latestTexts : [];

@@ -1,5 +1,6 @@
-// Finds what the scripted model has to act on: the prompt of the current turn among all messages, without the parts that a
-// worker wraps around a user's text (metadata, system lines, the frames of queued messages), and how many answers came since.
+// Finds what the scripted model has to act on: the prompt of the current turn among all messages,
+// without the parts that a worker wraps around a user's text (metadata, system lines, the frames of
+// queued messages), and how many answers came since.
 import { mayHoldDirectives } from './parse-script.ts';
 import type { Prompt } from './prompt.ts';
 import { readDirectives } from './read-directives.ts';
@@ -11,13 +12,16 @@ interface UserRun {
   texts: string[];
   key: string;
   answersSince: number;
-  /** Whether the answer before it made tool calls: then it belongs to a turn that had already begun. */
+  /**
+   * Whether the answer before it made tool calls: then it belongs to a turn that had already begun.
+   */
   followsCalls: boolean;
 }
 
 /**
- * The prompt to act on: the latest user text with directives that belongs to this turn, else the latest user text. A turn begins
- * with a text that follows no tool calls, or at the prompt that `firstKey` names (what `key` was when the turn was first seen).
+ * The prompt to act on: the latest user text with directives that belongs to this turn, else the
+ * latest user text. A turn begins with a text that follows no tool calls, or at the prompt that
+ * `firstKey` names (what `key` was when the turn was first seen).
  */
 export function findPrompt(messages: readonly WireMessage[], firstKey: string | null): Prompt {
   let latest: UserRun | null = null;
@@ -29,7 +33,10 @@ export function findPrompt(messages: readonly WireMessage[], firstKey: string | 
   return latest ? promptOf(latest, latest) : { texts: [], key: '', position: 0, latestTexts: [] };
 }
 
-/** The key of the latest user text: what `firstKey` is for a turn whose first request this is. Empty when there is none. */
+/**
+ * The key of the latest user text: what `firstKey` is for a turn whose first request this is. Empty
+ * when there is none.
+ */
 export function latestPromptKey(messages: readonly WireMessage[]): string {
   for (const run of runsFromTheEnd(messages)) return run.key;
   return '';
@@ -54,7 +61,10 @@ function holdsDirectives(text: string): boolean {
   }
 }
 
-/** The runs of user messages that hold a text, the last first; lazily, since the first nearly always decides. */
+/**
+ * The runs of user messages that hold a text, the last first; lazily, since the first nearly always
+ * decides.
+ */
 function* runsFromTheEnd(messages: readonly WireMessage[]): Generator<UserRun> {
   let answersSince = 0;
   let index = messages.length - 1;
@@ -77,7 +87,10 @@ function callsTools(message: WireMessage | undefined): boolean {
   return Array.isArray(message?.content) && message.content.some((block) => block.type === 'tool_use');
 }
 
-/** The user's own texts in a message: none when it holds no text block, one empty text when it holds wrappers alone. */
+/**
+ * The user's own texts in a message: none when it holds no text block, one empty text when it holds
+ * wrappers alone.
+ */
 function textsOf(message: WireMessage | undefined): readonly string[] {
   const raw = withoutSummaries(rawTextOf(message?.content ?? ''));
   if (raw === '' || NOTES.some((note) => raw.startsWith(note))) return NO_TEXTS;
@@ -87,7 +100,10 @@ function textsOf(message: WireMessage | undefined): readonly string[] {
 }
 
 const NO_TEXTS: readonly string[] = [];
-/** The messages with which Holdfast asks to continue a paused answer, and to correct one: no user wrote them. */
+/**
+ * The messages with which Holdfast asks to continue a paused answer, and to correct one: no user
+ * wrote them.
+ */
 const NOTES = ['[holdfast] The provider paused your answer.', '[holdfast] Your answer does not fit the JSON schema'];
 
 function rawTextOf(content: WireMessage['content']): string {
@@ -100,7 +116,8 @@ function rawTextOf(content: WireMessage['content']): string {
 const WRAPPERS: readonly RegExp[] = [
   // Metadata: a label, and JSON in a fence that the JSON cannot close.
   /^.*\((?:untrusted metadata|untrusted, for context)\):\n```json\n(?:(?!\n```)[^])*\n```$/gm,
-  // A system line begins with its time; a user's own line that looks like one has no bracket or was made untrusted.
+  // A system line begins with its time; a user's own line that looks like one has no bracket or was
+  // made untrusted.
   /^System(?: \(untrusted\))?: \[.*$/gm,
   /^Untrusted context \(metadata, do not treat as instructions or commands\):\n[\s\S]*$/m,
   /^\[media attached.*\]$/gm,

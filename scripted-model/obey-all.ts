@@ -1,11 +1,15 @@
-// The obedient mode: the model makes every tool call that any part of the request writes as a directive: the system prompt, the description
-// of a tool, a message, the result of a tool. No real model is that easy to mislead, so what does not happen with it is kept out by the policy alone.
+// The obedient mode: the model makes every tool call that any part of the request writes as a
+// directive: the system prompt, the description of a tool, a message, the result of a tool. No real
+// model is that easy to mislead, so what does not happen with it is kept out by the policy alone.
 import { mayHoldDirectives } from './parse-script.ts';
 import type { Prompt } from './prompt.ts';
 import { readDirectives } from './read-directives.ts';
 import { blocksOf, isRecord, type MessagesRequest, type WireBlock } from './wire.ts';
 
-/** The calls of a request in their order, from which the answers so far have made the first ones. Null: it writes none. */
+/**
+ * The calls of a request in their order, from which the answers so far have made the first ones.
+ * Null: it writes none.
+ */
 export function findAllCalls({ system, tools = [], messages }: MessagesRequest): Prompt | null {
   const first = [...blocksOf(system), ...tools];
   const given = messages.filter(({ role }) => role === 'user').flatMap(({ content }) => blocksOf(content));
@@ -19,7 +23,10 @@ function isCall({ type }: WireBlock): boolean {
   return type === 'tool_use';
 }
 
-/** Every text in a block or a tool, however deep; not the input of a call, which the model itself has written. */
+/**
+ * Every text in a block or a tool, however deep; not the input of a call, which the model itself
+ * has written.
+ */
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   if (Array.isArray(value)) return value.flatMap(textsIn);
@@ -28,7 +35,10 @@ function textsIn(value: unknown): string[] {
   return Object.values(rest).flatMap(textsIn);
 }
 
-/** Its calls as directives again, one text each, also where the text is part of JSON. A text with a mistake in a directive has none. */
+/**
+ * Its calls as directives again, one text each, also where the text is part of JSON. A text with a
+ * mistake in a directive has none.
+ */
 function callsIn(text: string): string[] {
   if (!mayHoldDirectives(text)) return [];
   return readCalls(text) ?? readCalls(text.replaceAll('\\"', '"')) ?? [];

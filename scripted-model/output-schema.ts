@@ -1,5 +1,6 @@
-// Structured output: a scripted text that is JSON is the answer, whether it fits the schema or not. Any other text gives way to the
-// smallest value that fits, so that prompts without directives work too.
+// Structured output: a scripted text that is JSON is the answer, whether it fits the schema or not.
+// Any other text gives way to the smallest value that fits, so that prompts without directives work
+// too.
 import { isRecord } from './wire.ts';
 
 const DEPTH_MAX = 20;

@@ -1,29 +1,40 @@
-// The directive language of the scripted model: what a user's text tells it to do. A script is a list of answers; the n-th call
-// of a turn gets the n-th. Directives stand in double brackets anywhere in the text; the rest of the text is the user's own.
+// The directive language of the scripted model: what a user's text tells it to do. A script is a
+// list of answers; the n-th call of a turn gets the n-th. Directives stand in double brackets
+// anywhere in the text; the rest of the text is the user's own.
 //
 // Content, in the order in which it is to come:
 //   [[reply: text]]                 adds a line of text to the answer
 //   [[fill: 5000]]                  adds a text of that many characters
-//   [[thinking: text]]              adds a thinking block, signed;  [[redacted: data]] a redacted one
-//   [[tool: name {"a": 1}]]         adds a tool call and ends the answer; the arguments are JSON, `{}` when left out; `id=...` after
-//                                   them sets the id of the call, `name="..."` another name, blanks and all
+//   [[thinking: text]]              adds a thinking block, signed; [[redacted: data]] a redacted
+//                                   one
+//   [[tool: name {"a": 1}]]         adds a tool call and ends the answer; the arguments are JSON,
+//                                   `{}` when left out; `id=...` after them sets the id of the
+//                                   call, `name="..."` another name, blanks and all
 //   [[tool: a {}]] & [[tool: b {}]] calls both in one answer
 //   [[repeat: 1000 tool a {"n": "$i"}]]  that many answers with one call each; $i counts from 1
-//   [[next]]                        ends the answer here;  [[empty]] makes it an answer without content
-// A last answer without a tool call ends the turn. When the script has no such answer, the model ends with an echo.
+//   [[next]]                        ends the answer here; [[empty]] makes it an answer without
+//                                   content
+// A last answer without a tool call ends the turn. When the script has no such answer, the model
+// ends with an echo.
 //
 // How the answer comes that is being written; say it before its tool call:
-//   [[delay: 200]]                  milliseconds before the first byte;  [[slow: 50]] between events. With `each`: for every answer
-//   [[error: 529]]                  an error instead of the answer, once. `times=3`, `times=always`; `retry-after=2`, `retry-after-ms=...`,
-//                                   `type=...`, `code=...`, `message="..."`; `after=2` puts it into the stream, after two events
-//                                   `model=...` limits it, as a cut or a stall, to calls of one model
-//   [[cut: after=2]]                the connection breaks after two events (0: before any byte);  [[stall: after=1]] falls silent and
-//                                   stays open. Once each, or `times=...`
-//   [[malformed]]                   tool arguments that are no JSON;  [[malformed: stream]] an event that is no JSON
+//   [[delay: 200]]                  milliseconds before the first byte; [[slow: 50]] between
+//                                   events. With `each`: for every answer
+//   [[error: 529]]                  an error instead of the answer, once. `times=3`,
+//                                   `times=always`; `retry-after=2`, `retry-after-ms=...`,
+//                                   `type=...`, `code=...`, `message="..."`; `after=2` puts it into
+//                                   the stream, after two events `model=...` limits it, as a cut or
+//                                   a stall, to calls of one model
+//   [[cut: after=2]]                the connection breaks after two events (0: before any byte);
+//                                   [[stall: after=1]] falls silent and stays open. Once each, or
+//                                   `times=...`
+//   [[malformed]]                   tool arguments that are no JSON; [[malformed: stream]] an event
+//                                   that is no JSON
 //   [[arguments: {a: 'b'}]]         tool arguments that come exactly as they stand here
 //   [[stop: max_tokens]]            another stop reason
 //   [[usage: input=9 output=5 cache-read=0 cache-write=0]]   other figures
-// Several errors, cuts and stalls of one answer come one after another, then the answer. `times` counts within a turn.
+// Several errors, cuts and stalls of one answer come one after another, then the answer. `times`
+// counts within a turn.
 import type { DirectiveParameters } from './read-directives.ts';
 import { readDirectives, ScriptError } from './read-directives.ts';
 
@@ -33,7 +44,10 @@ export type ScriptBlock =
   | { kind: 'redacted'; data: string }
   | { kind: 'tool'; name: string; inputJson: string; id: string | null };
 
-/** What replaces an answer; `model`: only for that model. `after` is the number of events sent before it; null for an error: none, it is an answer of its own. */
+/**
+ * What replaces an answer; `model`: only for that model. `after` is the number of events sent
+ * before it; null for an error: none, it is an answer of its own.
+ */
 const BATCH_OUTCOMES = ['errored', 'expired', 'canceled', 'missing', 'broken'] as const;
 
 export type ScriptFault =
@@ -90,7 +104,10 @@ const REPEAT_MAX = 1_000_000;
 const FILL_CHARS_MAX = 16 * 1024 * 1024;
 const FILL = 'The quick brown fox jumps over the lazy dog. ';
 
-/** Whether a text may hold directives; cheap, and may be wrong about text in double brackets that is none. */
+/**
+ * Whether a text may hold directives; cheap, and may be wrong about text in double brackets that is
+ * none.
+ */
 export function mayHoldDirectives(text: string): boolean {
   return text.includes('[[');
 }
@@ -101,8 +118,9 @@ export function echoOf(ownText: string): string {
 }
 
 /**
- * Reads the script of one prompt made of one or more texts; null when none of them holds a directive. A text without any, beside
- * one that does, is said back in its place. A directive with a mistake makes the model answer with an explanation.
+ * Reads the script of one prompt made of one or more texts; null when none of them holds a
+ * directive. A text without any, beside one that does, is said back in its place. A directive with
+ * a mistake makes the model answer with an explanation.
  */
 export function parseScript(texts: readonly string[]): Script | null {
   const writer = new ScriptWriter();
@@ -129,7 +147,10 @@ export function parseScript(texts: readonly string[]): Script | null {
   return writer.script;
 }
 
-/** The answer that the `position`-th call (from 0) of a turn gets, and which repetition of it this is; null past the end. */
+/**
+ * The answer that the `position`-th call (from 0) of a turn gets, and which repetition of it this
+ * is; null past the end.
+ */
 export function answerAt(script: Script, position: number): { answer: ScriptAnswer; repetition: number } | null {
   let before = 0;
   for (const answer of script.answers) {

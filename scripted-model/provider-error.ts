@@ -1,5 +1,5 @@
-// The errors that the scripted model answers with. Their types, messages and bodies here are those of the Messages API; the other wires
-// write them in their own way.
+// The errors that the scripted model answers with. Their types, messages and bodies here are those
+// of the Messages API; the other wires write them in their own way.
 
 /** What is known about an error; each wire fills in what is absent. */
 interface Fault {

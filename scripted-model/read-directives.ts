@@ -1,5 +1,5 @@
-// Finds the directives of a text and cuts them into name, body and parameters; what they mean is `parse-script.ts`'s business.
-// Double brackets with an unknown name are ordinary text.
+// Finds the directives of a text and cuts them into name, body and parameters; what they mean is
+// `parse-script.ts`'s business. Double brackets with an unknown name are ordinary text.
 import { isRecord } from './wire.ts';
 
 /** A directive with a mistake; the model answers with its message. */
@@ -53,7 +53,10 @@ export function readDirectives(text: string): { directives: Directive[]; ownText
   return { directives, ownText: (ownText + text.slice(from)).trim() };
 }
 
-/** The words of a directive: positional ones, `name=value` ones, and the JSON of a tool call's arguments. */
+/**
+ * The words of a directive: positional ones, `name=value` ones, and the JSON of a tool call's
+ * arguments.
+ */
 export class DirectiveParameters {
   readonly json: string;
   readonly #directive: string;

@@ -1,5 +1,6 @@
-// Remembers the latest requests that reached the scripted model, for tests and audits that judge Holdfast by what a provider
-// would have received. Bounded in number and size; bodies stay text until they are read.
+// Remembers the latest requests that reached the scripted model, for tests and audits that judge
+// Holdfast by what a provider would have received. Bounded in number and size; bodies stay text
+// until they are read.
 
 import type { WireUsage } from './compose-answer.ts';
 

@@ -1,5 +1,6 @@
-// What the scripted model remembers between calls: which errors it has already given, and with which prompt each turn began.
-// Everything else follows from the request alone. Bounded: the oldest entry is dropped.
+// What the scripted model remembers between calls: which errors it has already given, and with
+// which prompt each turn began. Everything else follows from the request alone. Bounded: the oldest
+// entry is dropped.
 import type { ScriptFault } from './parse-script.ts';
 
 const ITEMS_MAX = 10_000;
@@ -10,8 +11,8 @@ export class ScriptMemory {
   readonly #calls = new Map<string, number>();
 
   /**
-   * The fault that is due at this place (a key of turn and position), of those that apply to the call, counting it as given; null when the
-   * answer is due.
+   * The fault that is due at this place (a key of turn and position), of those that apply to the
+   * call, counting it as given; null when the answer is due.
    */
   takeFault(
     place: string,

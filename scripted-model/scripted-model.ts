@@ -1,6 +1,8 @@
-// The scripted model server: speaks Anthropic's Messages API and the wires of other providers on a local port, so that the same client and
-// the same loop run without a key as with one. The user's text decides what it answers (README.md describes the directives). It also shows what it
-// received: `GET /requests?turn=&session=` and `DELETE /requests`. It accepts any key, and keeps nothing on disk.
+// The scripted model server: speaks Anthropic's Messages API and the wires of other providers on a
+// local port, so that the same client and the same loop run without a key as with one. The user's
+// text decides what it answers (README.md describes the directives). It also shows what it
+// received: `GET /requests?turn=&session=` and `DELETE /requests`. It accepts any key, and keeps
+// nothing on disk.
 import { randomBytes } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -36,20 +38,34 @@ export interface ScriptedModelOptions {
   port?: number;
   /** Where it listens; absent: loopback only. */
   host?: string;
-  /** How many of the latest requests are remembered, and how many characters of them; absent: 200 and 16 million. */
+  /**
+   * How many of the latest requests are remembered, and how many characters of them; absent: 200
+   * and 16 million.
+   */
   recordedRequestsMax?: number;
   recordedCharsMax?: number;
-  /** The context window; a longer prompt is refused as the API refuses it. Absent: a million tokens. */
+  /**
+   * The context window; a longer prompt is refused as the API refuses it. Absent: a million tokens.
+   */
   contextTokens?: number;
   /** How long a message batch takes, in milliseconds; absent: a second. */
   batchDelayMs?: number;
-  /** The part of cached prefixes that a batch finds in the cache, 0 to 1; absent: as with live calls. */
+  /**
+   * The part of cached prefixes that a batch finds in the cache, 0 to 1; absent: as with live
+   * calls.
+   */
   batchCacheHits?: number;
-  /** True: it makes every tool call that any part of a request writes as a directive, also the results of tools. */
+  /**
+   * True: it makes every tool call that any part of a request writes as a directive, also the
+   * results of tools.
+   */
   isObedient?: boolean;
   /** Called with each request before it is answered. Must not throw. */
   onRequest?: (request: RecordedRequest) => void;
-  /** Awaited before each event, counted from 0, of an answer that is sent slowly (`[[slow: ...]]`): a test can hold it there. Must not reject. */
+  /**
+   * Awaited before each event, counted from 0, of an answer that is sent slowly (`[[slow: ...]]`):
+   * a test can hold it there. Must not reject.
+   */
   beforeEvent?: BeforeEvent;
 }
 
@@ -79,11 +95,14 @@ interface Server extends CallParts {
   batches: MessageBatches;
 }
 
-/** Starts a scripted model; fulfils when it listens, rejects with the socket's error when it cannot. */
+/**
+ * Starts a scripted model; fulfils when it listens, rejects with the socket's error when it cannot.
+ */
 export async function startScriptedModel(options: ScriptedModelOptions = {}): Promise<ScriptedModel> {
   const { port = 0, host = '127.0.0.1' } = options;
   const server = createServer(options);
-  // Clients keep their connections; ending idle ones in a hurry only makes them collide with the next call.
+  // Clients keep their connections; ending idle ones in a hurry only makes them collide with the
+  // next call.
   const listener = http.createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
     void handle(server, request, response);
   });

@@ -1,5 +1,6 @@
-// Sends an answer as a stream of events, which its wire writes. Broken answers (cut, silent, an error after some events) are broken here.
-// Without a delay between events, the whole stream is one write.
+// Sends an answer as a stream of events, which its wire writes. Broken answers (cut, silent, an
+// error after some events) are broken here. Without a delay between events, the whole stream is one
+// write.
 import type { ServerResponse } from 'node:http';
 import type { ComposedAnswer } from './compose-answer.ts';
 import { ProviderError } from './provider-error.ts';
@@ -26,8 +27,9 @@ interface StreamParts {
 }
 
 /**
- * Streams an answer into a response that has sent nothing yet. Resolves when everything that the script wants is sent: for a
- * stalled stream that is before its end. Stops without an error when the caller hangs up.
+ * Streams an answer into a response that has sent nothing yet. Resolves when everything that the
+ * script wants is sent: for a stalled stream that is before its end. Stops without an error when
+ * the caller hangs up.
  */
 export async function streamAnswer(
   response: ServerResponse,

@@ -1,6 +1,7 @@
-// What the scripted model makes of a request to compact a conversation: a plausible summary, always the same for the same
-// conversation. A test changes it beforehand, in a text of the user that is compacted: directives in double angle brackets
-// (`<<stall: after=0>>`) mean nothing in a conversation and apply when it is compacted.
+// What the scripted model makes of a request to compact a conversation: a plausible summary, always
+// the same for the same conversation. A test changes it beforehand, in a text of the user that is
+// compacted: directives in double angle brackets (`<<stall: after=0>>`) mean nothing in a
+// conversation and apply when it is compacted.
 import type { Prompt } from './prompt.ts';
 import type { WireMessage } from './wire.ts';
 

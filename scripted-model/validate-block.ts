@@ -1,5 +1,6 @@
-// Checks one content block of a message as the Messages API does: known type, allowed role, required and extra fields, no blank
-// texts, and signatures of thinking that were not tampered with.
+// Checks one content block of a message as the Messages API does: known type, allowed role,
+// required and extra fields, no blank texts, and signatures of thinking that were not tampered
+// with.
 import { invalidRequest } from './provider-error.ts';
 import { signatureOf } from './signature.ts';
 import type { WireBlock } from './wire.ts';
@@ -35,7 +36,10 @@ const TOOL_USE_ID = /^[a-zA-Z0-9_-]+$/;
 const TOOL_USE_NAME = /^[a-zA-Z0-9_-]{1,200}$/;
 const IMAGE_TYPES: ReadonlySet<unknown> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
 
-/** Throws `ProviderError` 400 when the API would refuse the block; `at` names its place (`messages.2.content.0`). */
+/**
+ * Throws `ProviderError` 400 when the API would refuse the block; `at` names its place
+ * (`messages.2.content.0`).
+ */
 export function checkBlock(block: unknown, role: 'user' | 'assistant', at: string): asserts block is WireBlock {
   if (!isRecord(block)) throw invalidRequest(`${at}: Input should be an object`);
   const type = String(block['type']);

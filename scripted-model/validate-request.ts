@@ -1,5 +1,6 @@
-// Checks a request as the Messages API does, with its words, so that what passes here passes there: fields, roles, blocks,
-// the pairing of tool calls and results, cache breakpoints. One walk over the body; the first fault is thrown.
+// Checks a request as the Messages API does, with its words, so that what passes here passes there:
+// fields, roles, blocks, the pairing of tool calls and results, cache breakpoints. One walk over
+// the body; the first fault is thrown.
 import { schemaFaultOf } from './schema-fault.ts';
 import { checkBlock } from './validate-block.ts';
 import { checkThinking } from './validate-thinking.ts';
@@ -33,7 +34,10 @@ const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 const PROPERTY_KEY = /^[a-zA-Z0-9_.-]{1,64}$/;
 const CACHE_BREAKPOINTS_MAX = 4;
 
-/** Returns the body as a request; throws `ProviderError` 400 with the API's message at the first thing the API would refuse. */
+/**
+ * Returns the body as a request; throws `ProviderError` 400 with the API's message at the first
+ * thing the API would refuse.
+ */
 export function validateRequest(body: unknown): MessagesRequest {
   const request = checkFields(body);
   checkThinking(request);
@@ -182,8 +186,9 @@ function checkFinalAnswer(content: string | WireBlock[]): void {
 }
 
 /**
- * Follows tool calls and their results through the messages. Neighbours of the same role count as one message, as the API merges
- * them; the results come first in the message after the calls, one for each.
+ * Follows tool calls and their results through the messages. Neighbours of the same role count as
+ * one message, as the API merges them; the results come first in the message after the calls, one
+ * for each.
  */
 class Pairing {
   readonly #callIds = new Set<string>();

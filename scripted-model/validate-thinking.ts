@@ -1,5 +1,5 @@
-// Checks `thinking` and `output_config.effort` of a request as the Messages API does: which type of thinking is accepted depends on the
-// model. Unknown models accept any.
+// Checks `thinking` and `output_config.effort` of a request as the Messages API does: which type of
+// thinking is accepted depends on the model. Unknown models accept any.
 import { knownModel, thinkingFormOf, type ThinkingForm } from '../src/core/models.ts';
 import { invalidRequest } from './provider-error.ts';
 import { isRecord } from './wire.ts';

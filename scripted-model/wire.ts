@@ -1,4 +1,5 @@
-// A request as the scripted model sees it once it has been checked: that of the Messages API, into which the other wires read theirs.
+// A request as the scripted model sees it once it has been checked: that of the Messages API, into
+// which the other wires read theirs.
 
 export interface WireBlock {
   type: string;

@@ -1,5 +1,6 @@
-// The HTTP server of a scripted platform: calls of bots, each recorded and answered by a method or by a fault, and below `/control/` the calls of
-// the person or the test that plays the platform's users.
+// The HTTP server of a scripted platform: calls of bots, each recorded and answered by a method or
+// by a fault, and below `/control/` the calls of the person or the test that plays the platform's
+// users.
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -20,7 +21,10 @@ export interface ServerOptions {
   onCall?: (call: RecordedCall) => void | Promise<void>;
 }
 
-/** What a method answers with: the HTTP status, and a body that is sent as JSON, or as it is if it consists of bytes. */
+/**
+ * What a method answers with: the HTTP status, and a body that is sent as JSON, or as it is if it
+ * consists of bytes.
+ */
 export interface Answer {
   status: number;
   body: unknown;
@@ -50,7 +54,10 @@ export interface ApiCall {
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Control = (body: any) => unknown;
 
-/** A platform: which call a request is, how it is refused, and what its control routes do (`POST say`). */
+/**
+ * A platform: which call a request is, how it is refused, and what its control routes do (`POST
+ * say`).
+ */
 export interface PlatformRoutes {
   callOf: (request: ApiRequest) => ApiCall;
   refuse: (refusal: Refusal) => Answer;
@@ -139,7 +146,8 @@ async function handle(serving: Serving, request: http.IncomingMessage, response:
   const gone = new AbortController();
   response.on('close', () => gone.abort());
   const origin = `http://${headers.host ?? 'scripted'}`;
-  await answerCall(serving, serving.platform.callOf({ ...read, path, httpMethod: method, headers, origin, rawBody, signal: gone.signal }), { ...read, signal: gone.signal, response }); // prettier-ignore
+  // prettier-ignore
+  await answerCall(serving, serving.platform.callOf({ ...read, path, httpMethod: method, headers, origin, rawBody, signal: gone.signal }), { ...read, signal: gone.signal, response });
 }
 
 async function answerCall(

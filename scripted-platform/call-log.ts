@@ -1,5 +1,5 @@
-// Remembers the latest calls that reached a scripted platform, and the pushes that it made, for tests and audits that compare what a bot says
-// with what the platform received.
+// Remembers the latest calls that reached a scripted platform, and the pushes that it made, for
+// tests and audits that compare what a bot says with what the platform received.
 
 export interface UploadedFile {
   /** The field of the form. */
@@ -27,7 +27,9 @@ export interface RecordedCall {
   fault: string | null;
   /** True: its effect happened, whether or not the caller received the answer. */
   isDone: boolean;
-  /** The HTTP status that was sent; null before that, and when the connection was closed instead. */
+  /**
+   * The HTTP status that was sent; null before that, and when the connection was closed instead.
+   */
   status: number | null;
   /** The body that was sent, or would have been. */
   answer: unknown;
@@ -41,7 +43,10 @@ export interface RecordedPush {
   attempt: number;
   url: string;
   body: unknown;
-  /** The receiver's status (over a socket 200 for an acknowledgement); null before it has answered, and when it did not. */
+  /**
+   * The receiver's status (over a socket 200 for an acknowledgement); null before it has answered,
+   * and when it did not.
+   */
   status: number | null;
   /** What the receiver answered. */
   answer?: string;

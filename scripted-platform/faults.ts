@@ -1,4 +1,5 @@
-// The faults that calls of a scripted platform meet. A fault waits for calls of a method or a chat, meets some of them and is used up.
+// The faults that calls of a scripted platform meet. A fault waits for calls of a method or a chat,
+// meets some of them and is used up.
 import { z } from 'zod';
 
 const FAULT_KINDS = ['refuse', 'delay', 'hang', 'close', 'accept-then-close', 'accept-then-hang'] as const;
@@ -9,7 +10,10 @@ export const faultSchema = z.strictObject({
   kind: z
     .enum(FAULT_KINDS)
     .default('refuse')
-    .describe('`refuse`: nothing is done; `delay`: done and answered after `delayMs`; `hang`: nothing is done or answered; `close`: nothing is done, and the connection is closed; `accept-then-close`, `accept-then-hang`: done, but the answer is not sent'), // prettier-ignore
+    // prettier-ignore
+    .describe(
+      '`refuse`: nothing is done; `delay`: done and answered after `delayMs`; `hang`: nothing is done or answered; `close`: nothing is done, and the connection is closed; `accept-then-close`, `accept-then-hang`: done, but the answer is not sent',
+    ),
   status: z
     .int()
     .min(200)
@@ -17,7 +21,8 @@ export const faultSchema = z.strictObject({
     .default(500)
     .describe('the HTTP status of a refusal; Slack has 200 with the error in `description`'),
   description: z.string().exactOptional().describe("the platform's words of a refusal"),
-  retryAfter: z.int().positive().exactOptional().describe('seconds: the status is 429, and calls that it meets before this time has passed are refused too'), // prettier-ignore
+  // prettier-ignore
+  retryAfter: z.int().positive().exactOptional().describe('seconds: the status is 429, and calls that it meets before this time has passed are refused too'),
   delayMs: z.int().nonnegative().default(1000),
   times: z.int().positive().default(1).describe('how many calls it meets'),
   after: z.int().nonnegative().default(0).describe('how many calls pass before the first that it meets'),
@@ -55,7 +60,10 @@ export class Faults {
     this.#armed = [];
   }
 
-  /** The fault that a call meets at a time (epoch milliseconds), and with a refusal what the caller receives; null: none. */
+  /**
+   * The fault that a call meets at a time (epoch milliseconds), and with a refusal what the caller
+   * receives; null: none.
+   */
   meet(call: { method: string; chat: string | null }, now: number): (Fault & { refusal: Refusal }) | null {
     for (const fault of this.#armed) {
       if (fault.method !== undefined && fault.method !== call.method) continue;

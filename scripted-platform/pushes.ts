@@ -1,24 +1,34 @@
-// Pushes events to the address of a bot. Those of one lane (a chat) are pushed one after the other, and an event is pushed again until its receiver
-// accepts it or its attempts are used up. A test can have events pushed twice, or in another order.
+// Pushes events to the address of a bot. Those of one lane (a chat) are pushed one after the other,
+// and an event is pushed again until its receiver accepts it or its attempts are used up. A test
+// can have events pushed twice, or in another order.
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Recorded, RecordedPush } from './call-log.ts';
 
-/** Pushes an event once; an attempt counts from 1. Resolves to whether no further attempt is needed. */
+/**
+ * Pushes an event once; an attempt counts from 1. Resolves to whether no further attempt is needed.
+ */
 export type Push = (attempt: number, signal: AbortSignal) => Promise<boolean>;
 
 export interface PushRules {
   /** How long a receiver may take, in milliseconds. */
   timeoutMs: number;
-  /** How long to wait before an attempt, which counts from 2, in milliseconds; null: no more attempts. */
+  /**
+   * How long to wait before an attempt, which counts from 2, in milliseconds; null: no more
+   * attempts.
+   */
   waitBefore: (attempt: number) => number | null;
-  /** True: while an event is not accepted, those after it in its lane wait. False: they wait for its first attempt only. */
+  /**
+   * True: while an event is not accepted, those after it in its lane wait. False: they wait for its
+   * first attempt only.
+   */
   isStrict: boolean;
 }
 
 export const disorderSchema = z.strictObject({
   duplicate: z.int().nonnegative().exactOptional().describe('the next so many events are pushed twice'),
-  reorder: z.int().nonnegative().exactOptional().describe('the next so many events are held, and then pushed newest first'), // prettier-ignore
+  // prettier-ignore
+  reorder: z.int().nonnegative().exactOptional().describe('the next so many events are held, and then pushed newest first'),
 });
 
 export type Disorder = z.output<typeof disorderSchema>;

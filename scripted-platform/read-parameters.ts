@@ -1,4 +1,5 @@
-// Reads the parameters of a call: of its query, and of a body that is JSON or a form, with or without files.
+// Reads the parameters of a call: of its query, and of a body that is JSON or a form, with or
+// without files.
 import type http from 'node:http';
 import type { UploadedFile } from './call-log.ts';
 

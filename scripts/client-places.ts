@@ -1,5 +1,6 @@
-// The text of `src/client/generated/places.ts`: where the functions of the typed client send their requests, and what its answer is unless that is
-// JSON. Apart from the types, because Node takes 60 ms to strip those, and nothing loads them.
+// The text of `src/client/generated/places.ts`: where the functions of the typed client send their
+// requests, and what its answer is unless that is JSON. Apart from the types, because Node takes 60
+// ms to strip those, and nothing loads them.
 import { ROUTES } from './all-routes.ts';
 import type { Route } from '../src/api/route.ts';
 
@@ -23,8 +24,9 @@ export type LineOperation = ${lines.join(' | ')};
 }
 
 /**
- * Text of a module with an object for each function: what the fields of its query choose from. Apart from the places, because only pages need
- * them; separate objects, so that a page has those that it names.
+ * Text of a module with an object for each function: what the fields of its query choose from.
+ * Apart from the places, because only pages need them; separate objects, so that a page has those
+ * that it names.
  */
 export function choicesText({ paths }: { paths: Readonly<Record<string, Readonly<Record<string, unknown>>>> }): string {
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods) as Operation[]);

@@ -1,4 +1,5 @@
-// The Latin letters that Unicode names after a letter of ASCII, as a table of the code points that normalisation does not turn into it.
+// The Latin letters that Unicode names after a letter of ASCII, as a table of the code points that
+// normalisation does not turn into it.
 import { unicodeName } from 'unicode-name';
 
 export interface LatinLetter {
@@ -7,9 +8,15 @@ export interface LatinLetter {
   base: string;
 }
 
-/** `LATIN SMALL LETTER O WITH STROKE`, `LATIN LETTER SMALL CAPITAL R`, `LATIN CAPITAL LETTER TURNED M`, `CIRCLED LATIN SMALL LETTER A`. */
+/**
+ * `LATIN SMALL LETTER O WITH STROKE`, `LATIN LETTER SMALL CAPITAL R`, `LATIN CAPITAL LETTER TURNED
+ * M`, `CIRCLED LATIN SMALL LETTER A`.
+ */
 const NAME = /\bLATIN (?:[A-Z]+ )*LETTER (?:(?!WITH )[A-Z-]{2,} )*([A-Z])(?![A-Z-])/;
-/** These are not seen as letters: marks above another letter, or letters of tags. They are removed instead of being folded into a letter. */
+/**
+ * These are not seen as letters: marks above another letter, or letters of tags. They are removed
+ * instead of being folded into a letter.
+ */
 const UNSEEN = /^(?:COMBINING|TAG) /;
 const CODE_POINT_MAX = 0x10ffff;
 

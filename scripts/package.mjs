@@ -1,9 +1,13 @@
-// Makes the npm package. Node runs TypeScript only outside of node_modules, so the package contains compiled JavaScript (docs/decisions/0063).
+// Makes the npm package. Node runs TypeScript only outside of node_modules, so the package contains
+// compiled JavaScript (docs/decisions/0063).
 //
-//   node scripts/package.mjs build     what `npm pack` calls first: compiles into dist/, and lets package.json name what is there
+//   node scripts/package.mjs build     what `npm pack` calls first: compiles into dist/, and lets
+//                                      package.json name what is there
 //   node scripts/package.mjs restore   what it calls last: package.json is as it was
-//   node scripts/package.mjs size      what a package has: fails when it is too large, has files that do not belong into it, or has an entry or types
-//                                      that publint or Are The Types Wrong objects to; with the name of a folder, the package is put there
+//   node scripts/package.mjs size      what a package has: fails when it is too large, has files
+//                                      that do not belong into it, or has an entry or types that
+//                                      publint or Are The Types Wrong objects to; with the name of
+//                                      a folder, the package is put there
 //
 // Plain JavaScript, because it runs on the Node that npm runs on.
 import { execFileSync } from 'node:child_process';
@@ -15,7 +19,10 @@ import { fileURLToPath } from 'node:url';
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const DIST = join(ROOT, 'dist');
 const MANIFEST = join(ROOT, 'package.json');
-/** The files of the checkout that others take the place of while npm packs, and where they are kept meanwhile. */
+/**
+ * The files of the checkout that others take the place of while npm packs, and where they are kept
+ * meanwhile.
+ */
 const REPLACED = [
   [MANIFEST, join(ROOT, 'package.checkout.json')],
   [join(ROOT, 'README.md'), join(ROOT, 'checkout.readme.md')],
@@ -66,7 +73,10 @@ function build() {
   writeFileSync(join(ROOT, 'README.md'), readme);
 }
 
-/** The README of the package: its links lead to the pages in the package, and those that lead to other files of a checkout are texts. */
+/**
+ * The README of the package: its links lead to the pages in the package, and those that lead to
+ * other files of a checkout are texts.
+ */
 function packedReadme(text) {
   return text.replaceAll(
     /(!?)\[([^\]]*)\]\((?!https?:)([^)#]+)(#[^)]*)?\)/g,
@@ -78,7 +88,10 @@ function packedReadme(text) {
   );
 }
 
-/** The manifest of the package: compiled files in place of sources, and nothing that is only for a checkout. */
+/**
+ * The manifest of the package: compiled files in place of sources, and nothing that is only for a
+ * checkout.
+ */
 function packedManifest({
   scripts: _scripts,
   devDependencies: _dev,
@@ -124,7 +137,10 @@ async function size() {
   process.exitCode = faults.length === 0 ? 0 : 1;
 }
 
-/** What is wrong with what others import, for each way in which it is resolved. The package is for ES modules alone. */
+/**
+ * What is wrong with what others import, for each way in which it is resolved. The package is for
+ * ES modules alone.
+ */
 async function faultsOfEntries(tarball) {
   const { publint } = await import('publint');
   const { formatMessage } = await import('publint/utils');

@@ -1,6 +1,7 @@
-// `npm run sql` prints the statements of the store, each as it can be pasted into psql: its plain form, with none of its options, and its
-// full form, with all of them. `npm run sql -- finish-turn` prints the one of that name, `npm run sql -- --write` writes the golden files of
-// the statements of a turn.
+// `npm run sql` prints the statements of the store, each as it can be pasted into psql: its plain
+// form, with none of its options, and its full form, with all of them. `npm run sql -- finish-turn`
+// prints the one of that name, `npm run sql -- --write` writes the golden files of the statements
+// of a turn.
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { printedForms } from './printed-statement.ts';

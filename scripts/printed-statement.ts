@@ -1,4 +1,5 @@
-// A statement as `npm run sql` prints it: the facts that a reader needs, and a PREPARE that psql accepts.
+// A statement as `npm run sql` prints it: the facts that a reader needs, and a PREPARE that psql
+// accepts.
 import type { VisibleStatement } from '../src/database/statement.ts';
 
 export interface PrintedForm {
@@ -7,7 +8,10 @@ export interface PrintedForm {
   text: string;
 }
 
-/** The forms of a statement: with none of its options and with all of them; one form when it has no options. */
+/**
+ * The forms of a statement: with none of its options and with all of them; one form when it has no
+ * options.
+ */
 export function printedForms(statement: VisibleStatement): PrintedForm[] {
   const { name, options } = statement;
   if (options.length === 0) return [{ file: `${name}.sql`, text: printed(statement, []) }];

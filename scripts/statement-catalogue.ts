@@ -1,5 +1,6 @@
-// The statements of the store, for `npm run sql` and for the tests that prepare, explain and compare them. Each is an exported constant of
-// the file that sends it, or the function that sends it.
+// The statements of the store, for `npm run sql` and for the tests that prepare, explain and
+// compare them. Each is an exported constant of the file that sends it, or the function that sends
+// it.
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { VisibleStatement } from '../src/database/statement.ts';

@@ -1,6 +1,7 @@
-// `npm run walk` prints the files that one plain message passes through: it starts the service with a scripted model, warms it up, and asks
-// V8 which functions ran for each of some messages. What runs as often without a message (rounds, leases) is not of the message.
-// `npm run walk -- --write` stores their number, which test/service/walk.test.ts holds.
+// `npm run walk` prints the files that one plain message passes through: it starts the service with
+// a scripted model, warms it up, and asks V8 which functions ran for each of some messages. What
+// runs as often without a message (rounds, leases) is not of the message. `npm run walk -- --write`
+// stores their number, which test/service/walk.test.ts holds.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -14,7 +15,10 @@ import { storeWeight } from './weight.ts';
 const ROOT = resolve(import.meta.dirname, '..');
 const WARM_MESSAGES = 5;
 
-/** Answered one after the other: what a message passes through runs for each, and a round falls between a few of them. */
+/**
+ * Answered one after the other: what a message passes through runs for each, and a round falls
+ * between a few of them.
+ */
 const MESSAGES = 20;
 
 /** The time without a message that is compared with that of the message, in milliseconds. */
@@ -52,7 +56,8 @@ export async function walkMessage(): Promise<Map<string, number>> {
   const dataDir = mkdtempSync(join(tmpdir(), 'holdfast-walk-'));
   const child = spawn(process.execPath, ['--inspect=127.0.0.1:0', join(ROOT, 'src/cli/bin.mjs'), 'start'], {
     env: { PATH: process.env['PATH'], HOLDFAST_DATA_DIR: join(dataDir, 'data'), HOLDFAST_PORT: '0' },
-    // A process with a channel to its parent does not replace itself, so the address of its debugger stays the same.
+    // A process with a channel to its parent does not replace itself, so the address of its
+    // debugger stays the same.
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   try {

@@ -1,5 +1,6 @@
-// `npm run weight` prints the lines of TypeScript of the service by folder and feature, the largest first, and below them the lines of code alone,
-// which test/weight.test.ts holds; `npm run weight -- --write` stores these. Code that is generated is not counted.
+// `npm run weight` prints the lines of TypeScript of the service by folder and feature, the largest
+// first, and below them the lines of code alone, which test/weight.test.ts holds; `npm run weight
+// -- --write` stores these. Code that is generated is not counted.
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseSync } from 'oxc-parser';
@@ -7,7 +8,10 @@ import { parseSync } from 'oxc-parser';
 const ROOT = resolve(import.meta.dirname, '..');
 const STORED = resolve(ROOT, 'scripts/weight.json');
 
-/** Lines of code without comments and blank lines, and the files that one plain message passes through (scripts/walk.ts). */
+/**
+ * Lines of code without comments and blank lines, and the files that one plain message passes
+ * through (scripts/walk.ts).
+ */
 export interface Weight {
   serviceLines: number;
   dashboardLines: number;

@@ -1,5 +1,6 @@
-// Writes src/core/catalogue/models.json: windows, limits, inputs, thinking levels and prices of models beside Anthropic's, as the maintained list
-// of the package below has them. Run it again to compare them with a newer version; the diff shows what changed.
+// Writes src/core/catalogue/models.json: windows, limits, inputs, thinking levels and prices of
+// models beside Anthropic's, as the maintained list of the package below has them. Run it again to
+// compare them with a newer version; the diff shows what changed.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// Writes docs/dashboard.png: the timeline of the newest turn of a running service. Its argument is an address that signs in, as
-// `holdfast open --print` gives it.
+// Writes docs/dashboard.png: the timeline of the newest turn of a running service. Its argument is
+// an address that signs in, as `holdfast open --print` gives it.
 import { resolve } from 'node:path';
 import sparticuz from '@sparticuz/chromium';
 import { chromium } from 'playwright-core';

@@ -1,5 +1,6 @@
-// Draws docs/demo.svg from what `holdfast demo` prints on stdin: the chapter in which a worker is killed, and the figures at the end. Text
-// stays text, and the colours follow the reader's light or dark mode. `npm run write:demo-picture` runs it.
+// Draws docs/demo.svg from what `holdfast demo` prints on stdin: the chapter in which a worker is
+// killed, and the figures at the end. Text stays text, and the colours follow the reader's light or
+// dark mode. `npm run write:demo-picture` runs it.
 import { writeFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 

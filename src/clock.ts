@@ -1,10 +1,14 @@
-// Time as a value that is passed in. Wall time is for display and for ids; durations and timeouts are measured on the monotonic
-// clock only, and leases are decided by the database's time (G8), never by this file.
+// Time as a value that is passed in. Wall time is for display and for ids; durations and timeouts
+// are measured on the monotonic clock only, and leases are decided by the database's time (G8),
+// never by this file.
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface Clock {
-  /** The wall time: for display, stored times of things already past, and prompts. Jumps when the machine's clock is set. */
+  /**
+   * The wall time: for display, stored times of things already past, and prompts. Jumps when the
+   * machine's clock is set.
+   */
   now(): Date;
   /** Milliseconds since an arbitrary start, never going back: for timeouts and durations. */
   monotonicMs(): number;
@@ -24,7 +28,8 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
 /** The IANA name of the time zone of the machine. */
 export const HOST_TIMEZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-// Ends of waits for work that cannot be ended from outside: requests, handlers of plugins, calls to the queue.
+// Ends of waits for work that cannot be ended from outside: requests, handlers of plugins, calls to
+// the queue.
 
 export interface Deadline {
   ms: number;
@@ -33,8 +38,9 @@ export interface Deadline {
 }
 
 /**
- * What `run` returns; rejects with `late()` when that takes longer than `ms`. The signal aborts then, with the same error. Work that pays
- * no attention to it continues, and its later result is ignored.
+ * What `run` returns; rejects with `late()` when that takes longer than `ms`. The signal aborts
+ * then, with the same error. Work that pays no attention to it continues, and its later result is
+ * ignored.
  */
 export async function withDeadline<Result>(
   { ms, late }: Deadline,
@@ -58,7 +64,10 @@ export async function withDeadline<Result>(
   }
 }
 
-/** What `run` returns; rejects with the signal's reason when it aborts before. Work that pays no attention to it continues, and its result is ignored. */
+/**
+ * What `run` returns; rejects with the signal's reason when it aborts before. Work that pays no
+ * attention to it continues, and its result is ignored.
+ */
 export async function orAborted<Result>(signal: AbortSignal, run: () => Result | Promise<Result>): Promise<Result> {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();

@@ -1,16 +1,21 @@
-// Lets callers that want the same answer share it, but never an answer whose work began before they called: what a caller knows to have
-// happened is in its answer. For callers that each bring a row of their own, see `oneInFlight` below.
+// Lets callers that want the same answer share it, but never an answer whose work began before they
+// called: what a caller knows to have happened is in its answer. For callers that each bring a row
+// of their own, see `oneInFlight` below.
 import { withDeadline } from './clock.ts';
 
-/** The run in flight, and the one that the callers since then share; it begins when that one has ended. */
+/**
+ * The run in flight, and the one that the callers since then share; it begins when that one has
+ * ended.
+ */
 interface Line<Value> {
   running: Promise<Value> | null;
   next: Promise<Value> | null;
 }
 
 /**
- * Makes `run` run once at a time per key. Callers that come while it runs share the next run, which gets the input of the first of
- * them; so do callers of the same tick of the event loop. A failed run rejects its own callers alone. Absent `keyOf`: one key.
+ * Makes `run` run once at a time per key. Callers that come while it runs share the next run, which
+ * gets the input of the first of them; so do callers of the same tick of the event loop. A failed
+ * run rejects its own callers alone. Absent `keyOf`: one key.
  */
 export function shareNext<Value, Input = void>(
   run: (input: Input) => Promise<Value>,
@@ -43,40 +48,48 @@ export function shareNext<Value, Input = void>(
   };
 }
 
-// Batches the rows of many callers. While one batch is in flight, new rows wait and are sent together in the next; when none is in
-// flight, nothing waits. Every row is settled exactly once, in a batch that began after the row was submitted.
+// Batches the rows of many callers. While one batch is in flight, new rows wait and are sent
+// together in the next; when none is in flight, nothing waits. Every row is settled exactly once,
+// in a batch that began after the row was submitted.
 //
-// A batch that fails is not sent again as a whole: a retry, where one is safe, is part of `run`. See also `shareNext`, for callers
-// that all want the same answer.
+// A batch that fails is not sent again as a whole: a retry, where one is safe, is part of `run`.
+// See also `shareNext`, for callers that all want the same answer.
 
 export interface BatchOptions<Row, Result> {
   /** The rows and their destination, for the texts of errors: `jobs for the queue main`. */
   name: string;
   /**
-   * Sends one batch and returns one result per row, in the same order. A row that is at fault makes it reject; the other rows are then
-   * sent once more, so what it did before it rejected must be undone or harmless.
+   * Sends one batch and returns one result per row, in the same order. A row that is at fault makes
+   * it reject; the other rows are then sent once more, so what it did before it rejected must be
+   * undone or harmless.
    */
   run: (rows: Row[]) => Promise<Result[]>;
   /** The most rows in one batch. */
   rowsMax: number;
-  /** The length of a row, and the most of all rows of one batch unless its only row is longer: writing a batch must not take long. Absent: no bound. */
+  /**
+   * The length of a row, and the most of all rows of one batch unless its only row is longer:
+   * writing a batch must not take long. Absent: no bound.
+   */
   length?: { of: (row: Row) => number; max: number };
   /** The most rows that wait while a batch is in flight; the rows over it are rejected. */
   waitingMax: number;
   /**
-   * How long `run` may take, in milliseconds; then its rows are rejected and the next batch is sent. Its work is not stopped. Absent:
-   * `run` has time limits of its own.
+   * How long `run` may take, in milliseconds; then its rows are rejected and the next batch is
+   * sent. Its work is not stopped. Absent: `run` has time limits of its own.
    */
   timeoutMs?: number;
   /**
-   * True for an error that no single row has caused, for example that the server is away: all rows of the batch are rejected with it.
-   * After any other error each row of the batch is sent alone, once, so that only the row at fault is rejected.
+   * True for an error that no single row has caused, for example that the server is away: all rows
+   * of the batch are rejected with it. After any other error each row of the batch is sent alone,
+   * once, so that only the row at fault is rejected.
    */
   isShared: (error: unknown) => boolean;
 }
 
 export interface OneInFlight<Row, Result> {
-  /** Resolves with the result of the row. Rejects with the error of `run`, or with a `BatchError`. */
+  /**
+   * Resolves with the result of the row. Rejects with the error of `run`, or with a `BatchError`.
+   */
   submit: (row: Row) => Promise<Result>;
   /** Refuses later rows, and resolves when the waiting ones are settled. */
   close: () => Promise<void>;
@@ -164,8 +177,8 @@ async function collectResults<Row, Result>(rows: Row[], options: BatchOptions<Ro
   throw new BatchError('batch_results', `${counts}, and one for each was expected.`);
 }
 
-// Lets callers share an answer for a time, for figures that many ask for again and again and that may be a little old. For answers that must
-// not be older than the call, see `shareNext`.
+// Lets callers share an answer for a time, for figures that many ask for again and again and that
+// may be a little old. For answers that must not be older than the call, see `shareNext`.
 
 /** What callers share, until it is too old. */
 interface SharedAnswer<Value> {
@@ -173,7 +186,10 @@ interface SharedAnswer<Value> {
   value: Promise<Value>;
 }
 
-/** Makes `run` run at most once per `ms` milliseconds. A failed run is shared by the callers that waited for it, and not kept. */
+/**
+ * Makes `run` run at most once per `ms` milliseconds. A failed run is shared by the callers that
+ * waited for it, and not kept.
+ */
 export function shareFor<Value>(ms: number, run: () => Promise<Value>, nowMs: () => number): () => Promise<Value> {
   let kept: SharedAnswer<Value> | null = null;
   let running: Promise<Value> | null = null;

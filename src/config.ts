@@ -1,5 +1,6 @@
-// The configuration: file and environment, checked, merged, frozen. The environment is read only here and in `config/`; everything
-// else is given a `Config`. A configuration with a fault is never used: `ConfigError` lists all faults.
+// The configuration: file and environment, checked, merged, frozen. The environment is read only
+// here and in `config/`; everything else is given a `Config`. A configuration with a fault is never
+// used: `ConfigError` lists all faults.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { isSecret, adoptSecretFile, ensureSecretFile, isSecretVariable } from './config/secrets.ts';
@@ -96,7 +97,10 @@ interface LoadOptions {
   isTty?: boolean;
 }
 
-/** The configuration of this process. Throws `ConfigError` with every fault of the file and of the environment. */
+/**
+ * The configuration of this process. Throws `ConfigError` with every fault of the file and of the
+ * environment.
+ */
 export function loadConfig(options: LoadOptions = {}): Config {
   return load(options).config;
 }
@@ -108,7 +112,9 @@ export function loadConfigWithSources(options: LoadOptions = {}): { config: Conf
   return { config, settings: listSettings({ config, file, env, secrets: secretsOf(config) }) };
 }
 
-/** As `loadConfigWithSources`, of this file and the environment of this process. Null: of no file. */
+/**
+ * As `loadConfigWithSources`, of this file and the environment of this process. Null: of no file.
+ */
 export function loadConfigFile(path: string | null): { config: Config; settings: Setting[] } {
   return path === null
     ? loadConfigWithSources()
@@ -147,8 +153,9 @@ function load({ env = process.env, cwd = process.cwd(), isTty = process.stderr.i
 }
 
 /**
- * The admin key: HOLDFAST_API_KEY, else the one in `<dataDir>/api-key`, made once with mode 0600. `path` is null when the key comes from
- * the environment. Safe when many processes start at the same time: all get the same key.
+ * The admin key: HOLDFAST_API_KEY, else the one in `<dataDir>/api-key`, made once with mode 0600.
+ * `path` is null when the key comes from the environment. Safe when many processes start at the
+ * same time: all get the same key.
  */
 export async function ensureApiKey(
   config: Config,
@@ -160,8 +167,8 @@ export async function ensureApiKey(
 }
 
 /**
- * The secrets that webhooks are signed with: `channels.webhook.secret`, else the one in `<dataDir>/secrets`, made once. In the form of
- * Standard Webhooks, `whsec_` and base64.
+ * The secrets that webhooks are signed with: `channels.webhook.secret`, else the one in
+ * `<dataDir>/secrets`, made once. In the form of Standard Webhooks, `whsec_` and base64.
  */
 export async function ensureWebhookSecrets(config: Config): Promise<string[]> {
   const { secret } = config.channels.webhook;
@@ -225,7 +232,10 @@ function secretOptions(options: Record<string, unknown> = {}): string[] {
   );
 }
 
-/** The password of an address: as it is written there, as URLs write it, and as it is sent to the server. */
+/**
+ * The password of an address: as it is written there, as URLs write it, and as it is sent to the
+ * server.
+ */
 function listPasswords(url: string | undefined): string[] {
   const { password } = new URL(url ?? 'none:');
   if (url === undefined || password === '') return [];

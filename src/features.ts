@@ -1,5 +1,5 @@
-// The features of the service. Without its line here a feature is not there, and everything else works as before; the checks before a model call
-// are asked in this order.
+// The features of the service. Without its line here a feature is not there, and everything else
+// works as before; the checks before a model call are asked in this order.
 import { deliveries } from './features/deliveries/feature.ts';
 import { deadLetters } from './features/dead-letters/feature.ts';
 import { subagents } from './features/subagents/feature.ts';

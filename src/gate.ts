@@ -13,7 +13,10 @@ export class Gate {
     return this.#waiting.length;
   }
 
-  /** Runs when it is its turn; resolves or rejects as `run` does. The signal ends the wait, which rejects with its reason. */
+  /**
+   * Runs when it is its turn; resolves or rejects as `run` does. The signal ends the wait, which
+   * rejects with its reason.
+   */
   async run<Result>(run: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     signal?.throwIfAborted();
     if (this.#free > 0) this.#free -= 1;

@@ -1,6 +1,8 @@
-// Leases, as the process keeps them that holds them. Owner and expiry are columns of the row that a lease protects, so that the statement that writes
-// also checks them; here is how long the process may rely on them. It measures with the monotonic clock from before it asked for the lease, and trusts
-// nine tenths: a process that was paused notices it itself, before it starts anything (G7), with any wall clock (G8).
+// Leases, as the process keeps them that holds them. Owner and expiry are columns of the row that a
+// lease protects, so that the statement that writes also checks them; here is how long the process
+// may rely on them. It measures with the monotonic clock from before it asked for the lease, and
+// trusts nine tenths: a process that was paused notices it itself, before it starts anything (G7),
+// with any wall clock (G8).
 //
 //   claimed ──▶ held ──after a third: renewed──▶ held ──▶ dropped: no longer renewed
 //                │ └─ the row has another owner, or may not be held now ──▶ lost: the signal aborts
@@ -15,12 +17,17 @@ type MonotonicClock = Pick<Clock, 'monotonicMs'>;
 
 /** A lease that is kept is checked this often while it lasts. */
 const CHECKS = 12;
-/** The part of a lease after which the next check renews it: the fourth, also if it is a little early. */
+/**
+ * The part of a lease after which the next check renews it: the fourth, also if it is a little
+ * early.
+ */
 const RENEWED_AFTER = 0.3;
 /** The part of a lease that is trusted; the rest is for clocks that run at different speeds. */
 const TRUSTED = 0.9;
 
-/** `over`: it was not renewed in time. `refused`: the row has another owner, or may not be held now. */
+/**
+ * `over`: it was not renewed in time. `refused`: the row has another owner, or may not be held now.
+ */
 export type LeaseLoss = 'over' | 'refused';
 
 const LOSSES: Record<LeaseLoss, string> = {
@@ -71,7 +78,10 @@ export class Lease {
     return !this.#isLost && !this.isOver;
   }
 
-  /** True when it was not renewed in time. A later renewal may still find that no process has claimed it. */
+  /**
+   * True when it was not renewed in time. A later renewal may still find that no process has
+   * claimed it.
+   */
   get isOver(): boolean {
     return this.#clock.monotonicMs() >= this.#askedAtMs + this.#leaseMs * TRUSTED;
   }
@@ -81,7 +91,10 @@ export class Lease {
     return this.#askedAtMs;
   }
 
-  /** Throws the reason of the signal unless the lease can be trusted. Call it right before anything starts. */
+  /**
+   * Throws the reason of the signal unless the lease can be trusted. Call it right before anything
+   * starts.
+   */
   assertHeld(): void {
     if (!this.#abort.signal.aborted && this.isOver) this.lose('over');
     this.#abort.signal.throwIfAborted();
@@ -93,7 +106,10 @@ export class Lease {
     this.end(this.reasonOf(loss));
   }
 
-  /** Called after a renewal, with the time from before it was sent. Answers may arrive in another order. */
+  /**
+   * Called after a renewal, with the time from before it was sent. Answers may arrive in another
+   * order.
+   */
   trustFrom(askedAtMs: number): void {
     this.#askedAtMs = Math.max(this.#askedAtMs, askedAtMs);
   }
@@ -117,11 +133,15 @@ interface Keeping {
 }
 
 export interface LeaseKeeping<Held extends Lease> extends Keeping {
-  /** Renews these leases in one statement, and answers the ids of those that are still held. If it rejects, it is called again soon. */
+  /**
+   * Renews these leases in one statement, and answers the ids of those that are still held. If it
+   * rejects, it is called again soon.
+   */
   renew: (held: readonly Held[]) => Promise<ReadonlySet<string>>;
   /**
-   * True: what runs under a lease may run on when it cannot be renewed in time, because all that it writes is checked, and an outage of the database
-   * that every process sees makes no other one the owner.
+   * True: what runs under a lease may run on when it cannot be renewed in time, because all that it
+   * writes is checked, and an outage of the database that every process sees makes no other one the
+   * owner.
    */
   runsOn?: boolean;
 }
@@ -145,7 +165,8 @@ export class LeaseKeeper<Held extends Lease> {
   /** Takes a lease that was just claimed into care. */
   keep(lease: Held): Held {
     const { leaseMs } = this.#options;
-    // A claim may have waited for its answer: the lease is renewed after a third of it, whenever the others are.
+    // A claim may have waited for its answer: the lease is renewed after a third of it, whenever
+    // the others are.
     const renewAtMs = lease.askedAtMs + leaseMs * RENEWED_AFTER;
     this.#renewAtMs = this.#kept.size === 0 ? renewAtMs : Math.min(this.#renewAtMs, renewAtMs);
     this.#kept.set(lease.id, lease);
@@ -182,7 +203,8 @@ export class LeaseKeeper<Held extends Lease> {
       const renewed = await renew(held);
       for (const lease of held) {
         if (renewed.has(lease.id)) lease.trustFrom(askedAtMs);
-        // One that was dropped meanwhile was released, and may have been claimed again by this process.
+        // One that was dropped meanwhile was released, and may have been claimed again by this
+        // process.
         else if (this.#kept.get(lease.id) === lease) lease.lose('refused');
       }
     } catch (error) {

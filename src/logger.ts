@@ -1,5 +1,6 @@
-// The log: pino to stderr, JSON lines, pretty only when asked for (a terminal). Secrets are removed twice, by the name of the field and by
-// their value wherever it appears, because an error message of a driver may carry what no field name betrays (G31).
+// The log: pino to stderr, JSON lines, pretty only when asked for (a terminal). Secrets are removed
+// twice, by the name of the field and by their value wherever it appears, because an error message
+// of a driver may carry what no field name betrays (G31).
 import { createRequire } from 'node:module';
 import { hostname } from 'node:os';
 import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
@@ -17,8 +18,8 @@ export interface LoggerOptions {
   /** The roles of this process, on every line: `api`, `worker,scheduler`; absent: none. */
   role?: string;
   /**
-   * Known secret values, see `secretsOf`; each is replaced wherever it appears in a line. Shorter than 6 characters are ignored. A function
-   * returns the same list until the secrets change.
+   * Known secret values, see `secretsOf`; each is replaced wherever it appears in a line. Shorter
+   * than 6 characters are ignored. A function returns the same list until the secrets change.
    */
   secrets?: readonly string[] | (() => readonly string[]);
   /** Where they go as well, always as JSON; absent: nowhere. */
@@ -49,7 +50,10 @@ const SECRET_FIELDS = [
   'connectionString',
 ];
 
-/** A logger. Its format and level are fixed for its life; children (`logger.child({ turnId })`) share its redaction. */
+/**
+ * A logger. Its format and level are fixed for its life; children (`logger.child({ turnId })`)
+ * share its redaction.
+ */
 export function createLogger(options: LoggerOptions): Logger {
   const destination = options.destination ?? toStderr(options.format);
   const { secrets = [] } = options;
@@ -104,7 +108,10 @@ function withoutSecrets(destination: DestinationStream, secrets: () => readonly 
   };
 }
 
-/** Keys that are recognised by their form: Anthropic's, webhook secrets, our own, bearer headers, passwords in URLs. */
+/**
+ * Keys that are recognised by their form: Anthropic's, webhook secrets, our own, bearer headers,
+ * passwords in URLs.
+ */
 const KEY_SHAPES = [
   String.raw`sk-ant-[\w-]{8,}`,
   String.raw`whsec_[\w+/=]{8,}`,
@@ -113,21 +120,25 @@ const KEY_SHAPES = [
   String.raw`(?<=(?:postgres|postgresql|redis|rediss|https?):\/\/[^\s:/@"]{0,200}:)[^\s/@"]{1,200}(?=@)`,
 ];
 
-/** stderr, synchronously: a line written just before an exit is not lost. The pretty printer is loaded only when it is used. */
+/**
+ * stderr, synchronously: a line written just before an exit is not lost. The pretty printer is
+ * loaded only when it is used.
+ */
 function toStderr(format: LogFormat): DestinationStream {
   if (format === 'json') return pino.destination({ dest: 2, sync: true });
   const pretty = createRequire(import.meta.url)('pino-pretty') as (options: object) => DestinationStream;
   return pretty({ destination: 2, sync: true, translateTime: 'SYS:HH:MM:ss.l', ignore: 'process' });
 }
 
-// Logs the outage of a dependency as a story of a few lines: one when it starts, one per minute while it lasts, one when it ends.
-// During an outage every part of the process fails several times a second; without this the log would be a wall of warnings.
-// A dependency (the database, the queue) has one outage log per process, and every part reports its faults there.
+// Logs the outage of a dependency as a story of a few lines: one when it starts, one per minute
+// while it lasts, one when it ends. During an outage every part of the process fails several times
+// a second; without this the log would be a wall of warnings. A dependency (the database, the
+// queue) has one outage log per process, and every part reports its faults there.
 
 export interface OutageLog {
   /**
-   * Logs an error that the caller survives. A fault of the dependency is part of its outage; any other error is one warning with
-   * this message and these facts.
+   * Logs an error that the caller survives. A fault of the dependency is part of its outage; any
+   * other error is one warning with this message and these facts.
    */
   report(error: unknown, message: string, facts?: Record<string, unknown>): void;
   /** Notes a fault of the dependency. */
@@ -157,7 +168,10 @@ export interface OutageLogOptions {
 /** While an outage lasts, one line is logged per interval, in milliseconds. */
 const REMINDER_MS = 60_000;
 
-/** An outage is over when the dependency answers and nothing has failed for so long: connections come back one by one. */
+/**
+ * An outage is over when the dependency answers and nothing has failed for so long: connections
+ * come back one by one.
+ */
 const SETTLED_MS = 2_000;
 
 interface Outage {
@@ -219,7 +233,10 @@ export function createOutageLog(options: OutageLogOptions): OutageLog {
   };
 }
 
-/** The part of the error that is logged: its message and its code. The error's own fields may hold a whole connection, and the stack adds nothing. */
+/**
+ * The part of the error that is logged: its message and its code. The error's own fields may hold a
+ * whole connection, and the stack adds nothing.
+ */
 function toReason(error: unknown): { reason: string; code?: string } {
   if (!(error instanceof Error)) return { reason: String(error) };
   const { code } = error as { code?: unknown };
@@ -229,8 +246,10 @@ function toReason(error: unknown): { reason: string; code?: string } {
   return typeof code === 'string' ? { reason, code } : { reason };
 }
 
-// Log files: JSON lines in the data directory, beside what goes to stderr. Each process writes files of its own, in pieces of a bounded size. Of the
-// files of all processes, the latest stay, and the newest of each process that still writes. A disk that refuses costs log lines and nothing else.
+// Log files: JSON lines in the data directory, beside what goes to stderr. Each process writes
+// files of its own, in pieces of a bounded size. Of the files of all processes, the latest stay,
+// and the newest of each process that still writes. A disk that refuses costs log lines and nothing
+// else.
 
 /** Where they are, in the data directory. */
 export const LOG_FOLDER = 'logs';

@@ -1,5 +1,6 @@
-// Every metric of Holdfast: its kind, its meaning, its labels and its buckets. No label names a session or a user, and docs/operations.md lists all of
-// them. The parts of a process fill them: `workers/process-metrics.ts`, `workers/process-metrics.ts`, `src/api/services.ts`.
+// Every metric of Holdfast: its kind, its meaning, its labels and its buckets. No label names a
+// session or a user, and docs/operations.md lists all of them. The parts of a process fill them:
+// `workers/process-metrics.ts`, `workers/process-metrics.ts`, `src/api/services.ts`.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 const TURN_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800];
@@ -10,7 +11,8 @@ const RATE_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 18
 const LAG_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600];
 const STATEMENT_SECONDS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10];
 const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
-// Those of the conventions of OpenTelemetry for generative AI, as are the metrics and labels whose names begin with gen_ai.
+// Those of the conventions of OpenTelemetry for generative AI, as are the metrics and labels whose
+// names begin with gen_ai.
 const GEN_AI_SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const GEN_AI_TOKENS = [
   1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864,
@@ -24,7 +26,10 @@ const gauge = <const Labels extends readonly string[]>(help: string, labels: Lab
 const histogram = <const Labels extends readonly string[]>(help: string, buckets: number[], labels: Labels) =>
   ({ kind: 'histogram', help, labels, buckets }) as const;
 
-/** What a scrape reads from the database: the service as a whole, the same from every process with an API. */
+/**
+ * What a scrape reads from the database: the service as a whole, the same from every process with
+ * an API.
+ */
 export const SCRAPED_METRICS = {
   holdfast_sessions: gauge('Sessions', []),
   holdfast_live_locks: gauge('Sessions that a worker has claimed', []),
@@ -223,7 +228,10 @@ type Made<One extends Row> = One extends { kind: 'counter' }
     ? Gauge<One['labels'][number]>
     : Histogram<One['labels'][number]>;
 
-/** Adds a metric of the table to the registry. `collect` fills it on each scrape, after it was emptied. */
+/**
+ * Adds a metric of the table to the registry. `collect` fills it on each scrape, after it was
+ * emptied.
+ */
 export function metricIn<Name extends MetricName>(
   registry: Registry,
   name: Name,

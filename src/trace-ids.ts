@@ -1,5 +1,5 @@
-// The ids of traces and spans. They follow from the ids of rows, so every process that knows a row knows them, and a trace that is
-// exported twice is the same trace.
+// The ids of traces and spans. They follow from the ids of rows, so every process that knows a row
+// knows them, and a trace that is exported twice is the same trace.
 import { hash } from 'node:crypto';
 import { type TraceOrigin, parseTraceParent, type TraceParent } from './core/telemetry.ts';
 

@@ -1,4 +1,5 @@
-// The interface of a process's parts to its traces. The implementation is loaded only when traces are exported (src/features/traces).
+// The interface of a process's parts to its traces. The implementation is loaded only when traces
+// are exported (src/features/traces).
 import type { TracedOrigin } from './core/telemetry.ts';
 
 /** A turn, by what its trace id follows from. */
@@ -11,7 +12,9 @@ export interface TurnRef {
 export interface Tracing {
   /** The ids of the span of a turn, for log lines. */
   idsOf(turn: TurnRef): { traceId: string; spanId: string };
-  /** The `traceparent` header of a request that a span of the turn makes; `key`: one of `SPAN_KEYS`. */
+  /**
+   * The `traceparent` header of a request that a span of the turn makes; `key`: one of `SPAN_KEYS`.
+   */
   headerOf(turn: TurnRef, key: string): string;
   /** Exports the trace of a turn that has ended. */
   turnEnded(turnId: string): void;

@@ -1,8 +1,12 @@
-// The portions of a work list (docs/decisions/0077): what is too much for one statement is done in bounded ones. Each stores what it did, or is
-// safe to repeat, so work that a crash has broken off continues with what is left.
+// The portions of a work list (docs/decisions/0077): what is too much for one statement is done in
+// bounded ones. Each stores what it did, or is safe to repeat, so work that a crash has broken off
+// continues with what is left.
 import { pause } from './clock.ts';
 
-/** Does portions until one resolves with false (nothing is left), the most have been done, or the signal aborts. */
+/**
+ * Does portions until one resolves with false (nothing is left), the most have been done, or the
+ * signal aborts.
+ */
 export async function workOff(
   portion: () => Promise<boolean>,
   {

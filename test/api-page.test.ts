@@ -1,5 +1,5 @@
-// docs/api.md describes the API that there is: every route, every problem code with its status, every event with its fields, and every
-// status and disposition, and nothing that is not there.
+// docs/api.md describes the API that there is: every route, every problem code with its status,
+// every event with its fields, and every status and disposition, and nothing that is not there.
 import { MESSAGE_STATUSES, TURN_STATUSES } from '../src/core/statuses.ts';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';

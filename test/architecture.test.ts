@@ -1,5 +1,6 @@
-// Holds the import table of docs/decisions/0002-rooms-and-imports.md: who may import whom, and which rooms know which packages.
-// To change it, change the decision with it. It also lists who writes each table, and where inputs are inserted.
+// Holds the import table of docs/decisions/0002-rooms-and-imports.md: who may import whom, and
+// which rooms know which packages. To change it, change the decision with it. It also lists who
+// writes each table, and where inputs are inserted.
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { expect, test } from 'vitest';
@@ -29,14 +30,20 @@ const PURE_ROOMS = ['src/core/', 'src/prompt/', 'src/history/', 'src/compaction/
 const isPure = (file: string): boolean =>
   PURE_ROOMS.some((room) => file.startsWith(room)) || /\/rules(?:\/|\.ts$)/.test(file);
 
-/** The parts of other rooms that stand in the folder of a feature, so that a feature is one folder; each has the rights of its room. */
+/**
+ * The parts of other rooms that stand in the folder of a feature, so that a feature is one folder;
+ * each has the rights of its room.
+ */
 const PART_ROOMS: Record<string, string> = {
   'config.ts': 'src/config/',
   'contract.ts': 'src/contract/',
   'rows.ts': 'src/rows/',
 };
 
-/** The place of a file in its room: of a part of a feature, its place in the room that it is part of. */
+/**
+ * The place of a file in its room: of a part of a feature, its place in the room that it is part
+ * of.
+ */
 function placeOf(file: string): string {
   const [, feature = '', part = ''] = /^src\/features\/([^/]+)\/([^/]+)$/.exec(file) ?? [];
   const room = PART_ROOMS[part];
@@ -52,7 +59,10 @@ const isStore = (file: string): boolean =>
 const isFrontDoor = (file: string): boolean =>
   /^src\/(?:api\/|features\/[^/]+\/(?:routes\/|[\w-]*routes\.ts))/.test(file);
 
-/** What the files of a room may import beside their own room and pure files; the longest matching room counts. */
+/**
+ * What the files of a room may import beside their own room and pure files; the longest matching
+ * room counts.
+ */
 const MAY_IMPORT: Record<string, string[]> = {
   'src/config': BASE,
   'src/logger.ts': BASE,
@@ -112,13 +122,16 @@ const MAY_IMPORT: Record<string, string[]> = {
     'jobs/',
     ...BASE,
   ],
-  // A model provider of its own: it knows Holdfast's list of models and the mark of its own answers, and no other code of it.
+  // A model provider of its own: it knows Holdfast's list of models and the mark of its own
+  // answers, and no other code of it.
   'scripted-model/': [],
   // Chat platforms of their own: they know nothing of Holdfast.
   'scripted-platform/': [],
-  // Holdfast's own command line, played as a user would; its database is cleaned up with the code that started it.
+  // Holdfast's own command line, played as a user would; its database is cleaned up with the code
+  // that started it.
   'demo/': ['src/cli/', 'src/client/', 'src/embedded-postgres/', ...BASE],
-  // Entry points build the context of a process, so they see all rooms, and they alone see the demo and what is scripted.
+  // Entry points build the context of a process, so they see all rooms, and they alone see the demo
+  // and what is scripted.
   'src/features.ts': ['src/kernel/features.ts', 'src/features/'],
   'workers/load-modules.ts': [''],
   'workers/own-servers.ts': [''],
@@ -126,7 +139,10 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/cli/': [''],
 };
 
-/** The features whose code a feature uses beside its own and the kernel's. It does that also where their lines in src/features.ts are missing. */
+/**
+ * The features whose code a feature uses beside its own and the kernel's. It does that also where
+ * their lines in src/features.ts are missing.
+ */
 const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   alerts: ['deliveries', 'overview'],
   batches: ['budgets', 'provider-batches'],
@@ -144,18 +160,28 @@ const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   tries: ['erasure'],
 };
 
-/** Files and folders that describe types; `import type` of them is allowed in these rooms, in addition to the table. */
+/**
+ * Files and folders that describe types; `import type` of them is allowed in these rooms, in
+ * addition to the table.
+ */
 const TYPE_FILES: Record<string, string[]> = {
-  // What each thing is: what reads it from the database returns just that, and what shows it takes it.
+  // What each thing is: what reads it from the database returns just that, and what shows it takes
+  // it.
   'src/contract/': ['src/kernel/', 'workers/', 'src/cli/', 'demo/'],
 };
 
-/** Single files that may be imported as types in addition: what a feature adds to the API or the command line is a row of it. */
+/**
+ * Single files that may be imported as types in addition: what a feature adds to the API or the
+ * command line is a row of it.
+ */
 const DOOR_TYPES = ['src/api/part.ts', 'src/api/route.ts', 'src/cli/command.ts'].map(
   (to) => `src/kernel/features.ts -> ${to}`,
 );
 
-/** Features whose words the kernel uses: its rows, entries and inputs have them, or they mean other things, too. */
+/**
+ * Features whose words the kernel uses: its rows, entries and inputs have them, or they mean other
+ * things, too.
+ */
 const WORDS_OF_KERNEL = [
   'alerts',
   'approvals',
@@ -180,7 +206,10 @@ const WORDS_OF_KERNEL = [
   'traces',
 ];
 
-/** Folders that import each other in one direction: each may import those before it. The empty name: the files of the folder itself. */
+/**
+ * Folders that import each other in one direction: each may import those before it. The empty name:
+ * the files of the folder itself.
+ */
 const ORDERED_FOLDERS: Record<string, string[]> = {
   'src/kernel/': [
     'rules',
@@ -198,22 +227,31 @@ const ORDERED_FOLDERS: Record<string, string[]> = {
   'src/kernel/turn/': ['journal', '', 'gate', 'open', 'compact', 'loop', 'end', 'run'],
 };
 
-/** Files whose functions return what follows from a write: those that send statements, and the parts of a turn. */
+/**
+ * Files whose functions return what follows from a write: those that send statements, and the parts
+ * of a turn.
+ */
 const WRITING_ROOMS = [
   /^src\/(?:kernel\/(?:inbox|sessions|effects|queue|processes|turn\/journal)|features\/[^/]+\/store)\//,
   /^src\/kernel\/turn\/(?!journal\/)/,
 ];
 
-/** What the API reads from the store beside the views; the answer of a keyed request is stored with its key. */
+/**
+ * What the API reads from the store beside the views; the answer of a keyed request is stored with
+ * its key.
+ */
 const API_READS: Record<string, string[]> = {
   'src/database/database-time.ts': ['readDatabaseTime'],
   'src/database/idempotency.ts': ['isKeyTaken', 'keepAnswer', 'readKey'],
   'src/database/passing-faults.ts': ['isPassingFault', 'listCauses'],
 };
 
-/** Packages that only some rooms may import; all others may be imported anywhere outside the core. */
+/**
+ * Packages that only some rooms may import; all others may be imported anywhere outside the core.
+ */
 const PACKAGE_ROOMS: Record<string, string[]> = {
-  // Loaded only where a server is used: these files are imported only by `import()`, or for their types.
+  // Loaded only where a server is used: these files are imported only by `import()`, or for their
+  // types.
   '@modelcontextprotocol/client': [
     'src/features/mcp/http-transport.ts',
     'src/features/mcp/log-in.ts',
@@ -252,7 +290,10 @@ const PACKAGE_ROOMS: Record<string, string[]> = {
   yaml: ['src/features/heartbeats/', 'src/kernel/turn/open/'],
 };
 
-/** Other cuts: of digests and ids, one that leaves more than is shown, and the output of `initdb`, whose room imports nothing of the core. */
+/**
+ * Other cuts: of digests and ids, one that leaves more than is shown, and the output of `initdb`,
+ * whose room imports nothing of the core.
+ */
 const RAW_CUTS = [
   'src/api/cursor.ts: .slice(FINGERPRINT_CHARS)',
   'src/api/cursor.ts: .slice(0, FINGERPRINT_CHARS)',
@@ -262,7 +303,10 @@ const RAW_CUTS = [
   'src/history/provider-family.ts: .slice(0, form.charsMax - number.length)',
 ];
 
-/** The files and rooms that may import `node:fs`, with what they open. What an agent, a message or a workspace names is opened by `src/files/` alone. */
+/**
+ * The files and rooms that may import `node:fs`, with what they open. What an agent, a message or a
+ * workspace names is opened by `src/files/` alone.
+ */
 const MAY_OPEN_FILES: Record<string, string> = {
   'src/files/': 'what agents, messages and workspaces name',
   'src/cli/': 'what the person at the terminal names, and the files of this program',
@@ -303,8 +347,8 @@ const MAY_OPEN_FILES: Record<string, string> = {
 };
 
 /**
- * Who writes the rows of each table, as the beginning of a path: all that it has to keep true is read there. The tables of the kernel that several of its
- * folders write belong to the kernel.
+ * Who writes the rows of each table, as the beginning of a path: all that it has to keep true is
+ * read there. The tables of the kernel that several of its folders write belong to the kernel.
  */
 const TABLE_OWNERS: Record<string, string> = {
   'src/database/': 'event_ids idempotency_keys migrations',
@@ -340,19 +384,24 @@ const TABLE_OWNERS: Record<string, string> = {
   'src/features/subagents/': 'subagent_runs yields',
 };
 
-/** Folders that write tables of all owners: what is over, or what a person wants erased, is deleted wherever it is. */
+/**
+ * Folders that write tables of all owners: what is over, or what a person wants erased, is deleted
+ * wherever it is.
+ */
 const WRITE_EVERYWHERE = ['src/features/erasure/', 'src/features/retention/'];
 
 /** What else writes tables of another owner, in a statement or a transaction with its own. */
 const ALSO_WRITE: Record<string, string> = {
-  // The cap of a batch is a budget; items are inputs, whose costs and results are counted once; a redriven one answers its dead letter.
+  // The cap of a batch is a budget; items are inputs, whose costs and results are counted once; a
+  // redriven one answers its dead letter.
   'src/features/batches/store/batch-cap.ts': 'budget_windows budgets',
   'src/features/batches/store/control.ts': 'batch_hops charged_inputs dead_letters',
   'src/features/batches/store/feed.ts': 'inbox sessions',
   'src/features/batches/store/settle.ts': 'batch_hops charged_inputs inbox sessions',
   // The OpenAI API's fields of a batch are stored with the batch.
   'src/features/batches/store/upload.ts': 'client_batches',
-  // Reports and codes of pairing are numbered and delivered as replies are; the rest of an album joins its message.
+  // Reports and codes of pairing are numbered and delivered as replies are; the rest of an album
+  // joins its message.
   'src/features/batches/store/guard.ts': 'deliveries sessions',
   'src/features/channels/store/inbox.ts': 'inbox',
   'src/features/channels/store/pairings.ts': 'deliveries sessions',
@@ -381,7 +430,10 @@ const ALSO_WRITE: Record<string, string> = {
   'src/kernel/turn/journal/finish-turn.ts': 'deliveries',
 };
 
-/** Files that insert inputs, the first for all others (docs/decisions/0125). The rest say in their first line why they do not use it. */
+/**
+ * Files that insert inputs, the first for all others (docs/decisions/0125). The rest say in their
+ * first line why they do not use it.
+ */
 const PUT_INPUTS = 'src/kernel/inbox/put-inputs.ts';
 const INSERT_INPUTS = [
   'src/features/batches/store/feed.ts',
@@ -598,7 +650,8 @@ test('a turn that is open moves only in its journal, after the database has conf
 });
 
 test('a text that leaves the process or is stored is cut between characters, by one function', () => {
-  // Cuts at a bound: a constant or a parameter that counts characters, or a large number. A digest is cut anywhere.
+  // Cuts at a bound: a constant or a parameter that counts characters, or a large number. A digest
+  // is cut anywhere.
   const cut =
     /(?<!'(?:hex|base64url)'\))\.(?:slice|substring|substr)\([^()]*(?:\b\w*[cC]hars(?:Max|Kept|Shown)?\b(?!=)|\w*CHARS\w*|\b\d{3,})[^()]*\)(?!\.length)/g;
   const rooms = files.filter((file) => !file.startsWith('scripted-') && !file.startsWith('src/client/'));
@@ -759,7 +812,8 @@ function fileOf(from: string, specifier: string): string {
 
 function mayImport(fromFile: string, toFile: string): boolean {
   const [from, to] = [placeOf(fromFile), placeOf(toFile)];
-  // The words of a feature's rules are also those of what the API takes, of the configuration and of the tables.
+  // The words of a feature's rules are also those of what the API takes, of the configuration and
+  // of the tables.
   if (isPure(to)) return !to.startsWith('src/features/') || /^src\/(?:features|contract|config|rows|cli)\//.test(from);
   if (isPure(from)) return false;
   const room = Object.keys(MAY_IMPORT)
@@ -769,7 +823,10 @@ function mayImport(fromFile: string, toFile: string): boolean {
   return to.startsWith(room) || (MAY_IMPORT[room] ?? []).some((allowed) => to.startsWith(allowed));
 }
 
-/** The schemas of a feature declare its words once; its rules know them as types, of which nothing is left at run time. */
+/**
+ * The schemas of a feature declare its words once; its rules know them as types, of which nothing
+ * is left at run time.
+ */
 function isOwnConfig(from: string, to: string): boolean {
   return isPure(from) && to === `${from.split('/').slice(0, 3).join('/')}/config.ts`;
 }
@@ -787,7 +844,10 @@ function packageOf(specifier: string): string {
   return specifier.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? '');
 }
 
-/** The names in the code of a file as words between hyphens: identifiers, short strings, and values and tables of SQL. */
+/**
+ * The names in the code of a file as words between hyphens: identifiers, short strings, and values
+ * and tables of SQL.
+ */
 function namesIn(file: string): string[] {
   const code = codeOf(file)
     .replace(/^import [^;]*;$/gm, '')

@@ -1,5 +1,5 @@
-// Goal: the parts of the benchmarks that compute and print are right, so that a figure that they print is what was measured. Nothing is
-// measured here.
+// Goal: the parts of the benchmarks that compute and print are right, so that a figure that they
+// print is what was measured. Nothing is measured here.
 import { expect, test } from 'vitest';
 import { alternate } from '../bench/rig/alternate.ts';
 import { formatBars, verdictOf, type BarLine } from '../bench/rig/bar.ts';

@@ -1,4 +1,5 @@
-// The reference of the configuration explains every key and every variable, and the examples of the pages are accepted as they stand.
+// The reference of the configuration explains every key and every variable, and the examples of the
+// pages are accepted as they stand.
 import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

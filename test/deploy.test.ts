@@ -1,5 +1,5 @@
-// The files for containers, systemd and Kubernetes agree with the product: what they name exists, they give a drain its time, and they grant
-// little. No test here starts a container.
+// The files for containers, systemd and Kubernetes agree with the product: what they name exists,
+// they give a drain its time, and they grant little. No test here starts a container.
 import { execFile, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,6 @@
-// Texts for people are ordinary English. The words that are not, with what to write instead, are the table of docs/style.md: it is read
-// here, and searched for in the pages, in the strings of the source and in its comments. Test titles are not searched.
+// Texts for people are ordinary English. The words that are not, with what to write instead, are
+// the table of docs/style.md: it is read here, and searched for in the pages, in the strings of the
+// source and in its comments. Test titles are not searched.
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
@@ -25,7 +26,9 @@ function read(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
 }
 
-/** The rows of the table: `| instead of | write | pattern |`, with a `|` in a pattern written `\|`. */
+/**
+ * The rows of the table: `| instead of | write | pattern |`, with a `|` in a pattern written `\|`.
+ */
 function readWord(line: string): Word[] {
   const [, instead = '', write = '', pattern = ''] = line.split(/(?<!\\)\|/).map((cell) => cell.trim());
   const source = /^`(.+)`$/.exec(pattern)?.[1]?.replaceAll(String.raw`\|`, '|');
@@ -42,7 +45,10 @@ function textsOfPage(file: string): Text[] {
   return prose.split('\n').map((text, index) => ({ where: `${file}:${index + 1}`, text }));
 }
 
-/** The strings and the comments of a source that have a space. Of SQL, only the strings in it: its names are judged elsewhere. */
+/**
+ * The strings and the comments of a source that have a space. Of SQL, only the strings in it: its
+ * names are judged elsewhere.
+ */
 function textsOfSource(file: string): Text[] {
   const source = read(file);
   const texts: Text[] = [];

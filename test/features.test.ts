@@ -1,4 +1,5 @@
-// Each feature is left out in turn: the API and the command line have what the others bring, and nothing of it.
+// Each feature is left out in turn: the API and the command line have what the others bring, and
+// nothing of it.
 import { expect, test } from 'vitest';
 import { openApiDocument } from '../src/api/openapi.ts';
 import { listParts, listRoutes } from '../src/api/route-table.ts';

@@ -1,5 +1,6 @@
-// docs/guarantees.md defines every promise that the code, the tests and the docs cite as `G7`, and says truly which files keep it and
-// which tests prove it. Nothing in the repository cites a document that is not in it.
+// docs/guarantees.md defines every promise that the code, the tests and the docs cite as `G7`, and
+// says truly which files keep it and which tests prove it. Nothing in the repository cites a
+// document that is not in it.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
@@ -10,7 +11,10 @@ const PAGE = 'docs/guarantees.md';
 /** The files with mutants. */
 const MUTANTS = ['test/crash/mutants.test.ts', 'test/crash/rig/suite-mutants.ts'];
 
-/** The places where people read: sources, tests, benchmarks and pages. Applied migrations must not change, so their comments may be old. */
+/**
+ * The places where people read: sources, tests, benchmarks and pages. Applied migrations must not
+ * change, so their comments may be old.
+ */
 const READ = [
   '{src,workers,jobs,test,bench,scripts,examples,demo,scripted-model,scripted-platform}/**/*.{ts,mjs,md}',
   'docs/**/*.md',

@@ -1,6 +1,7 @@
-// docs/internals.md stays true: the files, functions and statements that it names exist, the walk of a message is short and in one
-// direction, and every cache that is keyed by object identity is listed with its owner. The decision records have the numbers that cite them,
-// and a line each in their index.
+// docs/internals.md stays true: the files, functions and statements that it names exist, the walk
+// of a message is short and in one direction, and every cache that is keyed by object identity is
+// listed with its owner. The decision records have the numbers that cite them, and a line each in
+// their index.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';

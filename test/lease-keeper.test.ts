@@ -1,5 +1,5 @@
-// Goal: a process starts nothing under a lease that another one may hold. Method: a fake clock that timers follow; a paused process is one whose clock
-// moves on while no timer runs.
+// Goal: a process starts nothing under a lease that another one may hold. Method: a fake clock that
+// timers follow; a paused process is one whose clock moves on while no timer runs.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { keepLease, Lease, LeaseKeeper, LeaseLostError } from '../src/lease-keeper.ts';
 

@@ -1,12 +1,17 @@
-// Goal: no text that comes from outside can make a regular expression read it more than a bounded number of times. Method: each pattern
-// is fed beginnings of its own matches, repeated, and each of its repetitions, pumped. The time that a search takes is compared with a plain
-// loop over the same text. The text grows step by step, so a slow pattern fails within a second.
+// Goal: no text that comes from outside can make a regular expression read it more than a bounded
+// number of times. Method: each pattern is fed beginnings of its own matches, repeated, and each of
+// its repetitions, pumped. The time that a search takes is compared with a plain loop over the same
+// text. The text grows step by step, so a slow pattern fails within a second.
 import { expect, test } from 'vitest';
 import { attacksOn } from './patterns/attacks.ts';
 import { builtPatterns, literalPatterns, type FoundPattern } from './patterns/find-patterns.ts';
 
-/** The folders that see foreign text. Left out are configuration, command line and the embedded server, which see the operator's. */
-const FOLDERS = ['src/core', 'src/prompt', 'src/history', 'src/compaction', 'src/kernel', 'src/features', 'src/database', 'src/model', 'src/api', 'src/tools', 'src/plugins', 'src/images', 'scripted-model', 'scripted-platform', 'workers', 'jobs']; // prettier-ignore
+/**
+ * The folders that see foreign text. Left out are configuration, command line and the embedded
+ * server, which see the operator's.
+ */
+// prettier-ignore
+const FOLDERS = ['src/core', 'src/prompt', 'src/history', 'src/compaction', 'src/kernel', 'src/features', 'src/database', 'src/model', 'src/api', 'src/tools', 'src/plugins', 'src/images', 'scripted-model', 'scripted-platform', 'workers', 'jobs'];
 
 /** Patterns that are slower than this allows by a constant factor, and why that is harmless. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
@@ -17,9 +22,15 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 const SHORT = 8_192;
 const MEDIUM = 65_536;
 const LONG = 1_048_576;
-/** From the second on, each is twice the one before: a slow pattern that passes one of them fails the next within seconds, not after minutes. */
+/**
+ * From the second on, each is twice the one before: a slow pattern that passes one of them fails
+ * the next within seconds, not after minutes.
+ */
 const LENGTHS = [SHORT, MEDIUM, 131_072, 262_144, 524_288, LONG];
-/** So many times as long as the loop may a pattern take. Matching a million times over costs about 200. */
+/**
+ * So many times as long as the loop may a pattern take. Matching a million times over costs about
+ * 200.
+ */
 const FACTOR = 1_500;
 const MEASUREMENTS_MAX = 3;
 /** So many of the attacks that are slowest on a short text are tried with a longer one. */
@@ -57,7 +68,10 @@ function scanTimes(count: number): void {
 scanTimes(WARM_UP_SCANS);
 const scanTimePerCharacter = timeOf(() => scanTimes(MEASURED_SCANS)) / (MEASURED_SCANS * LONG);
 
-/** The time of a search divided by the time of the loop over the same text. The fastest of a few searches counts: the first compiles the pattern. */
+/**
+ * The time of a search divided by the time of the loop over the same text. The fastest of a few
+ * searches counts: the first compiles the pattern.
+ */
 function slownessOf(run: () => void, text: string): number {
   const scanned = scanTimePerCharacter * text.length;
   let searched = Infinity;

@@ -1,4 +1,5 @@
-// docs/operations.md stays true: its table of time limits, its metrics and its flags are those of the code.
+// docs/operations.md stays true: its table of time limits, its metrics and its flags are those of
+// the code.
 import { globSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { formatDuration, parseDuration } from '../src/core/time.ts';
@@ -23,7 +24,10 @@ test('every variable that is a duration is a time limit', () => {
   expect(limits.filter(({ setBy }) => setBy.startsWith('`HOLDFAST_')).map(({ setBy }) => setBy)).toEqual([...named]);
 });
 
-/** The declared durations of the code by their names, as the page writes them; a name may stand in several files. */
+/**
+ * The declared durations of the code by their names, as the page writes them; a name may stand in
+ * several files.
+ */
 const fixed = Map.groupBy(
   globSync('{src,workers,jobs}/**/*.ts', { cwd: ROOT }).flatMap((file) =>
     [...readPage(file).matchAll(/const ([A-Z_]*MS[A-Z_]*) = ([0-9_* ]+);/g)].map(([, name = '', source = '']) => {

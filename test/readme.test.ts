@@ -1,5 +1,5 @@
-// The README is short and true, and so are the pages of docs/: what they link to exists, and so do the commands, scripts, variables and
-// files that they name.
+// The README is short and true, and so are the pages of docs/: what they link to exists, and so do
+// the commands, scripts, variables and files that they name.
 import { existsSync, globSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -141,7 +141,10 @@ function anchorsOf(path: string): string[] {
   );
 }
 
-/** True when the line names a command, not only a group of them, and options that it has; all else is for the command itself. */
+/**
+ * True when the line names a command, not only a group of them, and options that it has; all else
+ * is for the command itself.
+ */
 function isCommandLine(program: Command, line: string): boolean {
   let command = program;
   for (const word of line.split(/\s+/)) {

@@ -1,5 +1,6 @@
-// docs/alerts.yml, docs/grafana/holdfast.json and docs/runbooks.md fit together: each alert has its section, and names metrics that exist.
-// Their commands are run by test/cli/readme-examples.test.ts, their SQL by test/service/operators-drill.test.ts.
+// docs/alerts.yml, docs/grafana/holdfast.json and docs/runbooks.md fit together: each alert has its
+// section, and names metrics that exist. Their commands are run by
+// test/cli/readme-examples.test.ts, their SQL by test/service/operators-drill.test.ts.
 import { expect, test } from 'vitest';
 import { metricNames, namedMetrics } from './docs/metric-names.ts';
 import { readPage } from './docs/read-page.ts';

@@ -1,4 +1,5 @@
-// scripted-model/README.md lists every directive and every endpoint, and each directive is written as the parser reads it.
+// scripted-model/README.md lists every directive and every endpoint, and each directive is written
+// as the parser reads it.
 import { expect, test } from 'vitest';
 import { parseScript } from '../scripted-model/parse-script.ts';
 import { readPage, tableRows } from './docs/read-page.ts';

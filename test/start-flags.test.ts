@@ -1,4 +1,5 @@
-// Every way to start a service gives Node the same flags, once: the command adds those that its user has not set.
+// Every way to start a service gives Node the same flags, once: the command adds those that its
+// user has not set.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -24,7 +25,10 @@ const ENTRIES = {
     .replace('/opt/holdfast', ROOT),
 };
 
-/** Runs a command for the shell, with a service that needs no database; its flags of Node when it serves. */
+/**
+ * Runs a command for the shell, with a service that needs no database; its flags of Node when it
+ * serves.
+ */
 async function flagsOf(command = '', env: Record<string, string> = {}): Promise<string[]> {
   const child = spawn('sh', ['-c', command.replace(/start$/, 'scripted-model')], {
     cwd: ROOT,

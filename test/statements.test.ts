@@ -1,4 +1,5 @@
-// Statements are constant text that one can see: the checks of the renderer, and the golden files of `npm run sql`.
+// Statements are constant text that one can see: the checks of the renderer, and the golden files
+// of `npm run sql`.
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -27,7 +27,10 @@ const OF_SQL = [
   'test/workers/reconciler.test.ts',
 ];
 
-/** Judges compare many tables in one statement, between whose parts nothing changes; a fixture fills a database once. */
+/**
+ * Judges compare many tables in one statement, between whose parts nothing changes; a fixture fills
+ * a database once.
+ */
 const OF_MANY_TABLES = /^test\/(?:browser\/fixture|crash\/rig|service\/rig)\//;
 
 /** Files that still have SQL of their own. */

@@ -1,4 +1,5 @@
-// docs/how-to/troubleshooting.md has an answer for every reason why something waits and every code with which a turn fails.
+// docs/how-to/troubleshooting.md has an answer for every reason why something waits and every code
+// with which a turn fails.
 import { globSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { FAILURE_CODES, failureStep } from '../src/core/failure.ts';

@@ -1,4 +1,5 @@
-// Types are nouns, and no two exported types share a name. A CTE of a statement is named for the rows that it holds.
+// Types are nouns, and no two exported types share a name. A CTE of a statement is named for the
+// rows that it holds.
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';

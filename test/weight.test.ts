@@ -1,4 +1,5 @@
-// The service and the dashboard do not grow unnoticed: their lines of code are those of scripts/weight.json, or fewer.
+// The service and the dashboard do not grow unnoticed: their lines of code are those of
+// scripts/weight.json, or fewer.
 import { expect, test } from 'vitest';
 import { codeLines, countLines, storedWeight } from '../scripts/weight.ts';
 

@@ -1,4 +1,5 @@
-// Makes the reconciler of a process from its parts. It finds out which rings still wait in the queue by the ids of their jobs.
+// Makes the reconciler of a process from its parts. It finds out which rings still wait in the
+// queue by the ids of their jobs.
 import type { Lane, LiveConfig } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/kernel/use-cases/service.ts';
@@ -50,13 +51,18 @@ export function createReconciler(
   });
 }
 
-/** The part of a lease for which a worker may have a job whose session it has not claimed. Then it counts as crashed, in time for G10. */
+/**
+ * The part of a lease for which a worker may have a job whose session it has not claimed. Then it
+ * counts as crashed, in time for G10.
+ */
 const FETCHED_SHARE = 1 / 3;
 
 /**
- * Returns the function that finds out which rings need no other, by the ids of their jobs: those that wait, and those that a worker has fetched a short
- * time ago. A worker with more jobs than it can claim at once claims the last of them seconds later: after 4.5 s on a machine with a load of 20. All jobs of a
- * queue are asked for together: 0.3 s for 10,000 there. A statement for each of 500 rings took 2.9 s, failed beside turns, and made all 500 seem lost.
+ * Returns the function that finds out which rings need no other, by the ids of their jobs: those
+ * that wait, and those that a worker has fetched a short time ago. A worker with more jobs than it
+ * can claim at once claims the last of them seconds later: after 4.5 s on a machine with a load of
+ * 20. All jobs of a queue are asked for together: 0.3 s for 10,000 there. A statement for each of
+ * 500 rings took 2.9 s, failed beside turns, and made all 500 seem lost.
  */
 export function openStillWaiting(
   backend: Pick<QueueBackend, 'queue'>,

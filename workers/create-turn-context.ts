@@ -1,4 +1,5 @@
-// Builds the context of turns in a worker process: the store's shared statements, the locks, the model, the tools.
+// Builds the context of turns in a worker process: the store's shared statements, the locks, the
+// model, the tools.
 import type { Publish } from '../src/kernel/queue/after-commit.ts';
 import type { Clock } from '../src/clock.ts';
 import { livePriceBook, type Config, agentOrFirst, processEnvironment } from '../src/config.ts';
@@ -172,7 +173,8 @@ function createToolsets(tools: readonly Tool[], features: readonly TurnFeature[]
   };
 }
 
-// Builds what the tools of a worker need of the database and the queue: the outbox, the keeper of commands in the background. The caller starts and stops the keeper.
+// Builds what the tools of a worker need of the database and the queue: the outbox, the keeper of
+// commands in the background. The caller starts and stops the keeper.
 
 export interface ToolPortParts {
   service: Service;
@@ -266,7 +268,10 @@ function messagePort(service: Service): MessageToolOptions {
   };
 }
 
-/** Serves the `session_status` tool: the session's row and figures, and the one override that an agent may set for its own session. */
+/**
+ * Serves the `session_status` tool: the session's row and figures, and the one override that an
+ * agent may set for its own session.
+ */
 export function createSessionStatusPort(service: Service, clock: Clock): SessionStatusPort {
   const { config, database } = service;
   const readSessionUsage = createReadSessionUsage(database);

@@ -98,7 +98,10 @@ async function loadDoor(features: readonly Feature[]) {
   return { routes, parts };
 }
 
-/** What an API asks of turns, in a process without a worker. What that needs is loaded when it is asked for the first time. */
+/**
+ * What an API asks of turns, in a process without a worker. What that needs is loaded when it is
+ * asked for the first time.
+ */
 export function openAskedTurns(
   options: Parameters<(typeof import('./start-worker.ts'))['openAskedTurns']>[0],
 ): () => Promise<AskedTurns> {

@@ -1,4 +1,5 @@
-// Serves `/metrics` and `/healthz` in a process without the API: the metrics of the process, without a key and without a query.
+// Serves `/metrics` and `/healthz` in a process without the API: the metrics of the process,
+// without a key and without a query.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';

@@ -1,4 +1,5 @@
-// The servers that a service starts for itself where none is configured: an embedded database, and a scripted model.
+// The servers that a service starts for itself where none is configured: an embedded database, and
+// a scripted model.
 import { anthropicKeyOf, type Config } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { ModelEndpoint, Role } from '../src/kernel/process-part.ts';
@@ -6,7 +7,10 @@ import type { ModelEndpoint, Role } from '../src/kernel/process-part.ts';
 /** Ends a part of the service. `isFailed`: its start has failed, so what it has made is removed. */
 export type Ender = (isFailed: boolean) => Promise<unknown>;
 
-/** The address of the database. One that this start has made is deleted if the start fails, unless another process uses it. */
+/**
+ * The address of the database. One that this start has made is deleted if the start fails, unless
+ * another process uses it.
+ */
 export async function prepareDatabase(config: Config, logger: Logger, enders: Ender[]): Promise<string> {
   if (config.runtime.databaseUrl !== undefined) return config.runtime.databaseUrl;
   const { startEmbeddedPostgres } = await import('../src/embedded-postgres/start-embedded-postgres.ts');
@@ -19,7 +23,10 @@ export async function prepareDatabase(config: Config, logger: Logger, enders: En
   return embedded.url;
 }
 
-/** Without a key a worker or scheduler starts its own model server with the same protocol: the client code is the same. */
+/**
+ * Without a key a worker or scheduler starts its own model server with the same protocol: the
+ * client code is the same.
+ */
 export async function prepareEndpoint(config: Config, roles: readonly Role[], enders: Ender[]): Promise<ModelEndpoint> {
   const { anthropicBaseUrl } = config.runtime;
   const apiKey = anthropicKeyOf(config);

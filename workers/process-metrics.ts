@@ -1,4 +1,4 @@
-// What a process measures beside its turns and requests: of its role as a worker or a scheduler, and of itself.
+// What a process measures: its turns, its role as a worker or a scheduler, and itself.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Registry } from 'prom-client';
 import { type Clock, systemClock } from '../src/clock.ts';
@@ -70,7 +70,9 @@ export interface MeasuredFacts {
   faults: () => Record<string, number>;
 }
 
-/** Adds what any process measures of itself. Returns the function that ends what it measures with. */
+/**
+ * Adds what any process measures of itself. Returns the function that ends what it measures with.
+ */
 export function createProcessMetrics(registry: Registry, facts: MeasuredFacts): () => void {
   metricIn(registry, 'holdfast_build_info', (to) => to.set({ version: facts.version }, 1));
   metricIn(registry, 'holdfast_slots', (to) => {
@@ -95,9 +97,13 @@ export function createProcessMetrics(registry: Registry, facts: MeasuredFacts): 
   return () => void delay.disable();
 }
 
-// A worker's metrics of its turns and their calls: counted in this process, after the commit, and kept in memory.
+// A worker's metrics of its turns and their calls: counted in this process, after the commit, and
+// kept in memory.
 
-/** Tools whose durations have series of their own: each has two histograms, 27 series, while a count of calls is one series. */
+/**
+ * Tools whose durations have series of their own: each has two histograms, 27 series, while a count
+ * of calls is one series.
+ */
 const TIMED_TOOLS_MAX = 16;
 
 /** The facts of a turn that are known before its end. */
@@ -172,7 +178,10 @@ export function createTurnMetrics(registry: Registry): TurnMeter {
   };
 }
 
-/** Adds the metrics to the registry and returns the function that measures a call which is committed. */
+/**
+ * Adds the metrics to the registry and returns the function that measures a call which is
+ * committed.
+ */
 function createCallMetrics(registry: Registry): (agent: string, call: ModelCallRow) => void {
   const calls = metricIn(registry, 'holdfast_model_calls_total');
   const failures = metricIn(registry, 'holdfast_model_call_failures_total');
@@ -227,12 +236,16 @@ function commonLabels(ref: string) {
   return { gen_ai_operation_name: 'chat', gen_ai_provider_name: name, gen_ai_request_model: model };
 }
 
-// Bounds the number of values of a label, so that a scrape stays small however many models, tools and codes there are.
+// Bounds the number of values of a label, so that a scrape stays small however many models, tools
+// and codes there are.
 
 /** The most values of one label in a process; the rest is `other`. */
 export const LABEL_VALUES_MAX = 100;
 
-/** Makes a function that returns its text while there are at most so many of them, and `other` for any further one. */
+/**
+ * Makes a function that returns its text while there are at most so many of them, and `other` for
+ * any further one.
+ */
 export function createBoundedLabel(valuesMax = LABEL_VALUES_MAX): (text: string) => string {
   const known = new Set<string>();
   return (text) => {
@@ -241,7 +254,8 @@ export function createBoundedLabel(valuesMax = LABEL_VALUES_MAX): (text: string)
   };
 }
 
-// The metrics of a process: one registry that all of its parts write to, and a server for it in a process without the API.
+// The metrics of a process: one registry that all of its parts write to, and a server for it in a
+// process without the API.
 
 export interface MeasuredProcess {
   roles: readonly Role[];
@@ -266,7 +280,10 @@ export function measureProcess({ roles, host, port }: MeasuredProcess) {
     onStatement: (name: string, durationMs: number): void => statementSeconds.observe({ name }, durationMs / 1000),
     onRepeated: (rings: number): void => repeatedRings.inc(rings),
     work: roles.includes('worker') ? createWorkMetrics(registry, systemClock) : null,
-    /** Adds the facts that are known when everything runs. Resolves with the server; null: the API serves the metrics. */
+    /**
+     * Adds the facts that are known when everything runs. Resolves with the server; null: the API
+     * serves the metrics.
+     */
     async start(
       facts: MeasuredFacts,
       enders: { push: (end: () => Promise<unknown>) => unknown },

@@ -1,15 +1,20 @@
-// The reconciler: rings again for everything that waits without a live ring. It replaces rings that were lost (a wiped queue, a process
-// that crashed between commit and ring) and rings for sessions whose worker crashed (G10, G22).
+// The reconciler: rings again for everything that waits without a live ring. It replaces rings that
+// were lost (a wiped queue, a process that crashed between commit and ring) and rings for sessions
+// whose worker crashed (G10, G22).
 //
-// The parts of a round run in parallel: one that fails does not stop the others. Nor does a queue that does not answer for ten rounds: then every ring
-// counts as lost, and a ring too many costs one extra check of a session. A busy queue does not answer now and then, and more rings make it busier.
+// The parts of a round run in parallel: one that fails does not stop the others. Nor does a queue
+// that does not answer for ten rounds: then every ring counts as lost, and a ring too many costs
+// one extra check of a session. A busy queue does not answer now and then, and more rings make it
+// busier.
 //
-// While the queue is unavailable, the lanes of this process receive due sessions directly, as far as they have free slots, so that an
-// outage of the queue costs about an interval per message and no more.
+// While the queue is unavailable, the lanes of this process receive due sessions directly, as far
+// as they have free slots, so that an outage of the queue costs about an interval per message and
+// no more.
 //
-// It asks every `reconcileMs` whether there is work, and runs then, and earlier when it knows an earlier deadline: a lease that expires, a retry that
-// becomes due. A ring that still waits in the queue is not rung again: with ten thousand sessions waiting
-// for a worker there are ten thousand jobs, not more each second.
+// It asks every `reconcileMs` whether there is work, and runs then, and earlier when it knows an
+// earlier deadline: a lease that expires, a retry that becomes due. A ring that still waits in the
+// queue is not rung again: with ten thousand sessions waiting for a worker there are ten thousand
+// jobs, not more each second.
 import type { QueueName, Ring } from '../jobs/index.ts';
 import type { Publish } from '../src/kernel/queue/after-commit.ts';
 import { LANES } from '../src/config.ts';
@@ -42,7 +47,10 @@ export interface ReconcilerOptions extends EffectParts {
   pingQueue: () => Promise<void>;
   /** Called each time that the queue could not be asked. Must not throw. */
   onQueueFault: (error: unknown) => void;
-  /** The lanes of this process, which check sessions without the queue during its outage; null: it has none. */
+  /**
+   * The lanes of this process, which check sessions without the queue during its outage; null: it
+   * has none.
+   */
   lanes: DirectLanes | null;
 }
 
@@ -60,7 +68,10 @@ const DIRECT_ROUND_MS = 100;
 /** A lease is checked this long after it expired, in milliseconds. */
 const AFTER_MOMENT_MS = 5;
 
-/** After this many intervals without a successful round, the reconciler counts as failed, and after so many rounds without an answer, the queue as empty. */
+/**
+ * After this many intervals without a successful round, the reconciler counts as failed, and after
+ * so many rounds without an answer, the queue as empty.
+ */
 const INTERVALS_MAX = 10;
 
 /** The id of its job. */
@@ -152,7 +163,10 @@ export class Reconciler {
     return nextMs;
   }
 
-  /** Asks the queue whether it is there, and keeps no round waiting: the answer counts from the next round on. */
+  /**
+   * Asks the queue whether it is there, and keeps no round waiting: the answer counts from the next
+   * round on.
+   */
   #askQueue(): void {
     const { reconcileMs, pingQueue, onQueueFault } = this.#options;
     if (this.#queue.isAsking || performance.now() - this.#queue.askedAtMs < reconcileMs) return;
@@ -181,7 +195,10 @@ export class Reconciler {
     return nextInMs;
   }
 
-  /** Does without the queue what its jobs would do: takes due sessions for the free places of this process. */
+  /**
+   * Does without the queue what its jobs would do: takes due sessions for the free places of this
+   * process.
+   */
   async #checkDirectly(): Promise<number | null> {
     const { database, reconcileMs, lanes } = this.#options;
     // What this process took it would keep from those that can work.

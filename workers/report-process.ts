@@ -1,4 +1,5 @@
-// The reports of this process: they update its row in the table of workers, and read from it whether the process must drain.
+// The reports of this process: they update its row in the table of workers, and read from it
+// whether the process must drain.
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -30,7 +31,10 @@ export interface ReporterOptions {
   isReconcilerStalled: () => boolean;
   /** What its commands run in, if it runs any and knows. */
   sandbox?: () => SandboxState | null;
-  /** Called with the names of processes whose loss this one has noticed first; absent: nothing follows. Must not throw. */
+  /**
+   * Called with the names of processes whose loss this one has noticed first; absent: nothing
+   * follows. Must not throw.
+   */
   onLost?: ((names: readonly string[]) => void) | undefined;
   /** Between two reports, in milliseconds. */
   everyMs?: number;
@@ -41,7 +45,10 @@ export interface ProcessReporter {
   lanes(): Record<string, LaneUse>;
   /** Resolves when a person has asked this process to drain. */
   drainRequested: Promise<void>;
-  /** Reports that the process drains. Reports continue until `stop`, so that a long drain does not look like a crash. */
+  /**
+   * Reports that the process drains. Reports continue until `stop`, so that a long drain does not
+   * look like a crash.
+   */
   startDrain(): void;
   /** How long ago the last report was written, in milliseconds. */
   ageMs(): number;
@@ -58,7 +65,10 @@ export function readIdentity(roles: readonly string[]): WorkerIdentity {
   return { id, name: `${host}:${pid}:${id}`, host, pid, roles, version };
 }
 
-/** Reports now, and then every 3 s. Resolves with the first report, and rejects when it cannot be written. */
+/**
+ * Reports now, and then every 3 s. Resolves with the first report, and rejects when it cannot be
+ * written.
+ */
 export async function startReports({
   database,
   identity,
@@ -133,7 +143,10 @@ function findHangingPath(): string | null {
   return call !== null && call.ms >= FILE_HANGS_MS ? call.path : null;
 }
 
-/** The delay beyond the interval of the measurement, in milliseconds; the first report is before the first measurement. */
+/**
+ * The delay beyond the interval of the measurement, in milliseconds; the first report is before the
+ * first measurement.
+ */
 function loopDelayOf(delay: ReturnType<typeof monitorEventLoopDelay>): number {
   return delay.count === 0 ? 0 : Math.max(0, delay.percentile(99) / 1e6 - LOOP_RESOLUTION_MS);
 }

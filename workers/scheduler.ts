@@ -1,6 +1,7 @@
-// The scheduler: starts work that is due at a time. Any number can run on one database; each asks once a second whether something is due soon,
-// and checks when it is known to become due. The database decides what is due, what time it is and which scheduler fires it (G8, G20): a
-// scheduler with a wrong clock checks at other times and fires nothing early.
+// The scheduler: starts work that is due at a time. Any number can run on one database; each asks
+// once a second whether something is due soon, and checks when it is known to become due. The
+// database decides what is due, what time it is and which scheduler fires it (G8, G20): a scheduler
+// with a wrong clock checks at other times and fires nothing early.
 //
 //   work ──▶ round: each schedule starts what is due (crons, polls) ▶ each settles what has ended ▶ deliver messages ──▶ the next known time
 //
@@ -61,7 +62,10 @@ export class Scheduler {
     }
   }
 
-  /** Claims nothing new and resolves when the round in progress has ended; any scheduler can take over its unfinished work. */
+  /**
+   * Claims nothing new and resolves when the round in progress has ended; any scheduler can take
+   * over its unfinished work.
+   */
   async stop(): Promise<void> {
     this.#stopped.abort();
     await this.#beating;
@@ -83,7 +87,9 @@ export class Scheduler {
     }
   }
 
-  /** One round; resolves with the milliseconds until the next deadline, or null when none is known. */
+  /**
+   * One round; resolves with the milliseconds until the next deadline, or null when none is known.
+   */
   async #doRound(): Promise<number | null> {
     const { schedules, service } = this.#options;
     const moments: (number | null)[] = [];

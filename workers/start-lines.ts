@@ -44,7 +44,10 @@ function formatDay(date: Date): string {
   return date.toISOString().slice(0, 10);
 }
 
-/** Beyond this machine everything is sent in the clear, keys too, unless a proxy in front of the API speaks TLS. */
+/**
+ * Beyond this machine everything is sent in the clear, keys too, unless a proxy in front of the API
+ * speaks TLS.
+ */
 export function listenWarnings({
   runtime: { host },
   api: { publicUrl },

@@ -1,5 +1,6 @@
-// Starts the service: any of the roles api, worker and scheduler in this process, on the database and queue that the environment
-// names, or on its own. Everything that is started here is ended by `drain`, in the reverse order.
+// Starts the service: any of the roles api, worker and scheduler in this process, on the database
+// and queue that the environment names, or on its own. Everything that is started here is ended by
+// `drain`, in the reverse order.
 import { systemClock } from '../src/clock.ts';
 import { agentOf, ensureApiKey, isAgent, type LiveConfig, type Setting } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
@@ -49,8 +50,8 @@ export interface RunningService {
 const LANES_SHARE = 0.8;
 
 /**
- * Starts the parts that the roles need. Rejects with the first fault, after it has stopped the parts that were started and deleted an embedded
- * database that it has made.
+ * Starts the parts that the roles need. Rejects with the first fault, after it has stopped the
+ * parts that were started and deleted an embedded database that it has made.
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const enders: Ender[] = [];
@@ -181,7 +182,9 @@ function startRunning(
 
 type Base = Awaited<ReturnType<typeof openBase>>;
 
-/** Opens what every role needs: the database with its layout, the queue, and the use cases on both. */
+/**
+ * Opens what every role needs: the database with its layout, the queue, and the use cases on both.
+ */
 async function openBase(
   { live: { config }, roles, migrate, logger }: ServiceOptions,
   { modules, databaseUrl, enders }: { modules: Modules; databaseUrl: string; enders: Ender[] },
@@ -270,7 +273,10 @@ function listAddresses(api: { url: string } | null, metrics: MetricsServer | nul
   return metrics === null ? [] : [`metrics    ${metrics.url}`];
 }
 
-/** Adds the metrics of the process itself, and serves them if there is no API; null: there is one, or nothing is measured. */
+/**
+ * Adds the metrics of the process itself, and serves them if there is no API; null: there is one,
+ * or nothing is measured.
+ */
 async function startMetrics(
   meters: ProcessMeters,
   parts: { base: Base; version: string; reporter: ProcessReporter; enders: Ender[] },

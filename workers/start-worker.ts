@@ -1,4 +1,5 @@
-// The worker role: takes the jobs of every lane and runs turns, takes the jobs of the outbox and delivers replies.
+// The worker role: takes the jobs of every lane and runs turns, takes the jobs of the outbox and
+// delivers replies.
 import { QUEUE_NAMES, type QueueName } from '../jobs/index.ts';
 import type { Clock } from '../src/clock.ts';
 import { checkKnownTools, checkServedModels, type Config, type LiveConfig } from '../src/config.ts';
@@ -58,7 +59,10 @@ export interface RunningWorker extends AskedTurns {
   lanes(): Record<string, LaneUse>;
   /** Where commands run; null: there are none. */
   sandbox: Sandbox | null;
-  /** Fetches nothing new, releases running turns, and resolves when nothing runs or the grace has passed. */
+  /**
+   * Fetches nothing new, releases running turns, and resolves when nothing runs or the grace has
+   * passed.
+   */
   drain(graceMs: number): Promise<void>;
 }
 
@@ -146,7 +150,10 @@ async function openTurns(options: TurnOptions, inbox: PluginInbox, isDraining: (
   return { context, plugins, model, ports };
 }
 
-/** The same in a process without a worker: with the plugins of the workers, which can put nothing into sessions from here. */
+/**
+ * The same in a process without a worker: with the plugins of the workers, which can put nothing
+ * into sessions from here.
+ */
 export async function openAskedTurns(options: Omit<TurnOptions, 'meters' | 'tracing'>): Promise<AskedTurns> {
   const { context, model } = await openTurns({ ...options, meters: {}, tracing: undefined }, CLOSED_INBOX, () => false);
   return { measurePrompt: (item) => measurePrompt(context, item), model };
@@ -181,21 +188,27 @@ function checkReload(next: Config, plugins: Plugins): void {
 function observeJob({ logger, meters, service }: WorkerOptions, end: JobEnd): void {
   const { queue, job, outcome, error } = end;
   const facts = { queue, job: job?.kind ?? 'unknown', sessionId: job?.sessionId, outcome };
-  // While the database is away every job fails: its outage is logged, and a stack for each would hide it.
+  // While the database is away every job fails: its outage is logged, and a stack for each would
+  // hide it.
   if (outcome === 'failed' && isPassingFault(error)) service.database.outages.failed(error);
   else if (outcome === 'failed') logger.error({ err: error, ...facts }, 'Job failed; the reconciler enqueues it again');
   else logger.debug(facts, 'Job ended');
   meters.onJobEnd?.(end);
 }
 
-/** Jobs of a lane that run at the same time. The turns of subagents also have a bound of their own. */
+/**
+ * Jobs of a lane that run at the same time. The turns of subagents also have a bound of their own.
+ */
 function chooseConcurrency({ runtime, agents }: Config, lane: QueueName): number {
   if (lane === 'deliver') return DELIVERIES_CONCURRENCY;
   if (lane !== 'subagent') return runtime.concurrency[lane];
   return Math.max(1, Math.min(runtime.concurrency.subagent, agents.defaults.subagents.maxConcurrent));
 }
 
-/** Runs the next turn of a session, which stops when its worker leaves, and rings for what follows; again for a job that came meanwhile. */
+/**
+ * Runs the next turn of a session, which stops when its worker leaves, and rings for what follows;
+ * again for a job that came meanwhile.
+ */
 async function runUntilShutdown(context: TurnContext, job: LaneJob): Promise<void> {
   const leave = (): void => context.locks.stopAll({ kind: 'shutdown', message: 'The worker is shutting down.' });
   job.signal.addEventListener('abort', leave, { once: true });

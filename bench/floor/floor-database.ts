@@ -1,6 +1,7 @@
-// The floor's memory: three tables and the five statements that the least durable turn needs, each one round trip and one
-// commit. `session` is never indexed beyond its key, so each of its updates is heap-only; `lane` holds queue position and lease
-// in one column. This is the baseline that Holdfast is measured against, so nothing is here that durability does not ask for.
+// The floor's memory: three tables and the five statements that the least durable turn needs, each
+// one round trip and one commit. `session` is never indexed beyond its key, so each of its updates
+// is heap-only; `lane` holds queue position and lease in one column. This is the baseline that
+// Holdfast is measured against, so nothing is here that durability does not ask for.
 import type { Pool } from 'pg';
 
 export const floorSchema = `
@@ -58,7 +59,10 @@ export async function accept(pool: Pool, sessionId: number, text: string): Promi
   });
 }
 
-/** Commit 2: leases the session that waits longest, raises its epoch and reads its transcript; null when none waits. */
+/**
+ * Commit 2: leases the session that waits longest, raises its epoch and reads its transcript; null
+ * when none waits.
+ */
 export async function claim(pool: Pool): Promise<FloorClaim | null> {
   const { rows } = await pool.query<FloorClaim>({
     name: 'floor-claim',
@@ -76,7 +80,10 @@ export async function claim(pool: Pool): Promise<FloorClaim | null> {
   return rows[0] ?? null;
 }
 
-/** Commits 3 and 4: appends where the epoch still matches; throws when another worker took the session. */
+/**
+ * Commits 3 and 4: appends where the epoch still matches; throws when another worker took the
+ * session.
+ */
 export async function append(pool: Pool, held: FloorClaim, message: FloorMessage): Promise<void> {
   const { rowCount } = await pool.query({
     name: 'floor-append',
@@ -87,7 +94,9 @@ export async function append(pool: Pool, held: FloorClaim, message: FloorMessage
   if (rowCount !== 1) throw new Error(`session ${held.sessionId} was taken over`);
 }
 
-/** Commit 5: appends the answer and releases, or makes the session visible again when more came in. */
+/**
+ * Commit 5: appends the answer and releases, or makes the session visible again when more came in.
+ */
 export async function finish(pool: Pool, held: FloorClaim, message: FloorMessage, appended: number): Promise<void> {
   const { rowCount } = await pool.query({
     name: 'floor-finish',

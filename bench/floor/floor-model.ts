@@ -1,4 +1,5 @@
-// The floor's model calls: the service's own client, so that both sides pay the same for a call. The peers use it, too.
+// The floor's model calls: the service's own client, so that both sides pay the same for a call.
+// The peers use it, too.
 import type { ContentBlock } from '../../src/core/content.ts';
 import type { ToolSpec } from '../../src/core/model-request.ts';
 import { createAnthropicModel } from '../../src/model/anthropic.ts';

@@ -1,11 +1,14 @@
-// The floor's worker and its client in one process: accept, wake, claim, ask, append, run the tool, append, ask, finish. What
-// arrives is answered in process, so nothing is measured but the five commits and the model calls.
+// The floor's worker and its client in one process: accept, wake, claim, ask, append, run the tool,
+// append, ask, finish. What arrives is answered in process, so nothing is measured but the five
+// commits and the model calls.
 import type { Pool } from 'pg';
 import { accept, append, claim, finish, type FloorClaim } from './floor-database.ts';
 import type { AskFloorModel, FloorAnswer } from './floor-model.ts';
 
 export interface FloorWorker {
-  /** Accepts a message and resolves when its turn is committed. One message of a session at a time. */
+  /**
+   * Accepts a message and resolves when its turn is committed. One message of a session at a time.
+   */
   send(sessionId: number, text: string): Promise<void>;
 }
 
@@ -51,7 +54,10 @@ export function startFloorWorker(pool: Pool, ask: AskFloorModel, concurrency: nu
 
 const claimsMax = 100;
 
-/** Claims the session that has waited longest. There is a waiting session for each call, but another call may have claimed the one that it saw. */
+/**
+ * Claims the session that has waited longest. There is a waiting session for each call, but another
+ * call may have claimed the one that it saw.
+ */
 async function claimNext(pool: Pool): Promise<FloorClaim> {
   for (let tries = 1; tries <= claimsMax; tries += 1) {
     const held = await claim(pool);

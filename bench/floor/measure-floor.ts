@@ -1,4 +1,5 @@
-// Measures the floor on a database of its own: under load, alone, and what its model calls alone cost without any database.
+// Measures the floor on a database of its own: under load, alone, and what its model calls alone
+// cost without any database.
 import { performance } from 'node:perf_hooks';
 import pg from 'pg';
 import { runClosedLoop, type LoadResult } from '../rig/closed-loop.ts';
@@ -19,7 +20,10 @@ export interface FloorLoad {
 export interface Floor {
   /** Runs the load on fresh sessions. */
   run(load: FloorLoad): Promise<LoadResult>;
-  /** The same two model calls as those of a turn, one turn after the other, without a database: milliseconds per turn. */
+  /**
+   * The same two model calls as those of a turn, one turn after the other, without a database:
+   * milliseconds per turn.
+   */
   runModelAlone(turns: number, historyEntries?: number): Promise<number[]>;
   /** A tool loop to its end, without a database. */
   runLoopAlone(text: string): Promise<void>;
@@ -34,7 +38,8 @@ let sessions = 0;
 /** Prepares the floor in an empty database. */
 export async function openFloor(databaseUrl: string, modelUrl: string): Promise<Floor> {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: poolSize });
-  // Emitted when the server stops before the pool does; a query that needs the connection fails by itself.
+  // Emitted when the server stops before the pool does; a query that needs the connection fails by
+  // itself.
   pool.on('error', () => {});
   await pool.query(floorSchema);
   const ask = createFloorModel(modelUrl, benchToolSpec);

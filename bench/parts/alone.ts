@@ -1,5 +1,6 @@
-// (b) The time that a turn adds to its two model calls when it is alone, beside what the floor adds. The calls by themselves are
-// measured in the same round and subtracted. There is no bar: beside a model call of seconds the difference does not matter.
+// (b) The time that a turn adds to its two model calls when it is alone, beside what the floor
+// adds. The calls by themselves are measured in the same round and subtracted. There is no bar:
+// beside a model call of seconds the difference does not matter.
 import type { Floor } from '../floor/measure-floor.ts';
 import { alternate } from '../rig/alternate.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';

@@ -1,6 +1,7 @@
-// (h) Assembling the request for a new session and one of 500 turns, in one core: what a model call costs before a byte leaves, which is the
-// view of the transcript, the check, the body and its hash. Beside it, what the first call costs after a transcript was read from the
-// database: all passes over all entries, and all of the JSON of the messages.
+// (h) Assembling the request for a new session and one of 500 turns, in one core: what a model call
+// costs before a byte leaves, which is the view of the transcript, the check, the body and its
+// hash. Beside it, what the first call costs after a transcript was read from the database: all
+// passes over all entries, and all of the JSON of the messages.
 import { hash } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import type { ContentBlock } from '../../src/core/content.ts';
@@ -18,7 +19,10 @@ import { median, quantile } from '../rig/statistics.ts';
 
 export const assembly: BenchPart = { letter: 'h', title: 'assembling a request', run };
 
-/** Sessions with so many turns, and the most milliseconds that a request may cost. The smaller one has 40 kB, most of it tools and system prompt. */
+/**
+ * Sessions with so many turns, and the most milliseconds that a request may cost. The smaller one
+ * has 40 kB, most of it tools and system prompt.
+ */
 const sessions = [
   { turnCount: 4, barMs: 0.15 },
   { turnCount: 500, barMs: 5 },

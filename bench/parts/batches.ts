@@ -1,4 +1,5 @@
-// (k) Batches: the time and the memory of an upload and of its results, beside a loop and a cursor that do only that.
+// (k) Batches: the time and the memory of an upload and of its results, beside a loop and a cursor
+// that do only that.
 import {
   createReadStream,
   createWriteStream,

@@ -1,6 +1,6 @@
-// (before) This tree, or a newer commit, and an older commit by turns, beside the floor: turns per second at 64 sessions in three settings, a turn
-// alone, and memory.
-// Both run on this machine in one run, each on a PostgreSQL server of its own with the same settings.
+// (before) This tree, or a newer commit, and an older commit by turns, beside the floor: turns per
+// second at 64 sessions in three settings, a turn alone, and memory. Both run on this machine in
+// one run, each on a PostgreSQL server of its own with the same settings.
 import { alternate, type Alternation } from '../rig/alternate.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart, type StartOptions } from '../rig/bench-context.ts';
@@ -86,7 +86,8 @@ async function measureSetting(
     withService(context, options.after, async (after) => {
       const services = { before, after };
       const idle = { before: memoryOfTree(before.pid).megabytes, after: memoryOfTree(after.pid).megabytes };
-      // The rest is the same question in every setting, so the one that users start with answers it.
+      // The rest is the same question in every setting, so the one that users start with answers
+      // it.
       const isFirst = title === 'embedded';
       const loaded = await measureLoad(context, services, title);
       const what = `turns/s at ${sessions} sessions, ${title}`;

@@ -1,5 +1,5 @@
-// (m) Turns per second with prices, beside a service whose model has no price; and with one budget and one rate limit that never hold a call
-// back, beside a service without any.
+// (m) Turns per second with prices, beside a service whose model has no price; and with one budget
+// and one rate limit that never hold a call back, beside a service without any.
 import builtInPrices from '../../src/core/prices/anthropic.json' with { type: 'json' };
 import { alternate } from '../rig/alternate.ts';
 import type { BarLine } from '../rig/bar.ts';
@@ -12,7 +12,10 @@ export const budgetsAndLimits: BenchPart = { letter: 'm', title: 'turns with pri
 
 const sessions = 64;
 
-/** Replaces each built-in price with one that has expired. The cost of a call is then unknown, and all else is the same. */
+/**
+ * Replaces each built-in price with one that has expired. The cost of a call is then unknown, and
+ * all else is the same.
+ */
 const unpricedSettings = {
   models: {
     prices: builtInPrices.map(({ model, from }: { model: string; from?: string }) => ({
@@ -84,7 +87,10 @@ async function run(context: BenchContext): Promise<BarLine[]> {
   }
 }
 
-/** Rejects when the newest turn has a cost although it should not, or has none although it should: the comparison would mean nothing. */
+/**
+ * Rejects when the newest turn has a cost although it should not, or has none although it should:
+ * the comparison would mean nothing.
+ */
 async function expectPrices(service: BenchService, isPriced: boolean): Promise<void> {
   const { items } = (await service.ask('GET', '/v1/turns?limit=1')) as { items: { costMicros: number | null }[] };
   const costMicros = items[0]?.costMicros;

@@ -1,5 +1,6 @@
-// (v) Messages that people write on a chat platform, on a scripted Telegram: the time until its webhook is answered beside 64 busy sessions, and the time
-// from the update to the model's request, by webhook and by poll. Each stands beside the same message over HTTP in the same run.
+// (v) Messages that people write on a chat platform, on a scripted Telegram: the time until its
+// webhook is answered beside 64 busy sessions, and the time from the update to the model's request,
+// by webhook and by poll. Each stands beside the same message over HTTP in the same run.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startScriptedTelegram, type ScriptedTelegram } from '../../scripted-platform/telegram/scripted-telegram.ts';
@@ -100,7 +101,10 @@ async function untilRequests(rig: Rig, way: Way, count: number): Promise<number[
   return times;
 }
 
-/** From the request of the platform to its 200, beside busy sessions; in turns with messages over HTTP. */
+/**
+ * From the request of the platform to its 200, beside busy sessions; in turns with messages over
+ * HTTP.
+ */
 async function measureAnswers(rig: Rig): Promise<BarLine> {
   const { service, context } = rig;
   const turnsEach = context.isQuick ? 10 : 60;

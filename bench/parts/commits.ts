@@ -1,10 +1,12 @@
-// (c) Commits per turn, read from `pg_stat_database`: of agent turns under the load of 64 sessions, where statements are shared, and alone, where
-// nothing is. Counted over the life of a service, minus those of one that does nothing. Transactions that wrote are those that
-// were given a number; the others only read, and of those a client that waits for its answer causes one or two by itself. So
-// under load all of them are judged, and alone those that wrote.
+// (c) Commits per turn, read from `pg_stat_database`: of agent turns under the load of 64 sessions,
+// where statements are shared, and alone, where nothing is. Counted over the life of a service,
+// minus those of one that does nothing. Transactions that wrote are those that were given a number;
+// the others only read, and of those a client that waits for its answer causes one or two by
+// itself. So under load all of them are judged, and alone those that wrote.
 //
-// With the queue in Redis they are Holdfast's own, and are judged. With the queue in PostgreSQL those of BullMQ come on top, and each
-// session that listens begins one at every notification: they are judged for plain turns, in one process and in four.
+// With the queue in Redis they are Holdfast's own, and are judged. With the queue in PostgreSQL
+// those of BullMQ come on top, and each session that listens begins one at every notification: they
+// are judged for plain turns, in one process and in four.
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart, type StartOptions } from '../rig/bench-context.ts';
 import { splitRoles } from '../rig/bench-service.ts';

@@ -1,5 +1,6 @@
-// (i) What it costs to compact a history of 180,000 tokens: how many model calls more than a turn makes anyway, and how long the turns
-// of another session take meanwhile, which has nothing to do with it. The same turns alone are the baseline.
+// (i) What it costs to compact a history of 180,000 tokens: how many model calls more than a turn
+// makes anyway, and how long the turns of another session take meanwhile, which has nothing to do
+// with it. The same turns alone are the baseline.
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';
 import type { BenchService } from '../rig/bench-service.ts';

@@ -1,5 +1,6 @@
-// (crons) A thousand crons that are due in the same second, beside 64 sessions that run turns: how long after that second the last has fired, and
-// how the turns of the sessions grow meanwhile. The turns of the crons have few slots, because what is measured is the firing, not what it begins.
+// (crons) A thousand crons that are due in the same second, beside 64 sessions that run turns: how
+// long after that second the last has fired, and how the turns of the sessions grow meanwhile. The
+// turns of the crons have few slots, because what is measured is the firing, not what it begins.
 import { askDatabase } from '../rig/ask-database.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';

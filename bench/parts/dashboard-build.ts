@@ -1,5 +1,6 @@
-// (q) The build of the dashboard within `npm ci`, beside the rest of `npm ci`; and the check that finds nothing to build, beside a Node that does
-// nothing. In a copy of this commit in a temporary folder, with the packages in npm's cache.
+// (q) The build of the dashboard within `npm ci`, beside the rest of `npm ci`; and the check that
+// finds nothing to build, beside a Node that does nothing. In a copy of this commit in a temporary
+// folder, with the packages in npm's cache.
 import { execFile } from 'node:child_process';
 import { performance } from 'node:perf_hooks';
 import { promisify } from 'node:util';

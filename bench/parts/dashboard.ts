@@ -1,5 +1,6 @@
-// (p) How fast the dashboard shows a service with many rows, in headless Chromium: absolute times, which another load of the machine
-// makes longer. What does not depend on time is held by the browser tests (test/browser/weight.test.ts).
+// (p) How fast the dashboard shows a service with many rows, in headless Chromium: absolute times,
+// which another load of the machine makes longer. What does not depend on time is held by the
+// browser tests (test/browser/weight.test.ts).
 import type { Page } from 'playwright-core';
 import { migrate } from '../../src/database/migrate.ts';
 import { fillFixture, FIXTURE, LONG_SESSION, LONG_TURN_ID } from '../../test/browser/fixture/fixture-rows.ts';

@@ -1,5 +1,6 @@
-// (o) What else runs beside a large live batch: a light session, and a small batch. With the lanes of a service as it is installed, so that the
-// batch has its own slots; each is measured alone and beside the batch on the same service.
+// (o) What else runs beside a large live batch: a light session, and a small batch. With the lanes
+// of a service as it is installed, so that the batch has its own slots; each is measured alone and
+// beside the batch on the same service.
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';
 import type { BenchService } from '../rig/bench-service.ts';
@@ -61,7 +62,10 @@ function lineOfBatches(items: number, alone: readonly number[], beside: readonly
   };
 }
 
-/** How long small batches take from their submission to their end, one after the other, in milliseconds. */
+/**
+ * How long small batches take from their submission to their end, one after the other, in
+ * milliseconds.
+ */
 async function endsOf(service: BenchService, count: number): Promise<number[]> {
   const latencies: number[] = [];
   for (let batch = 1; batch <= count; batch += 1) {

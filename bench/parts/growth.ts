@@ -1,5 +1,6 @@
-// (growth) What a service with a million sessions and five million turns costs a turn and a start, beside one with a thousand sessions; which
-// tables are read as a whole meanwhile; and what the deletion of a million old turns costs the turns of 64 sessions.
+// (growth) What a service with a million sessions and five million turns costs a turn and a start,
+// beside one with a thousand sessions; which tables are read as a whole meanwhile; and what the
+// deletion of a million old turns costs the turns of 64 sessions.
 import { setTimeout as delay } from 'node:timers/promises';
 import { migrate } from '../../src/database/migrate.ts';
 import { migrateQueue } from '../../workers/queue/migrate-queue.ts';
@@ -81,7 +82,10 @@ interface Sides {
   many: number;
 }
 
-/** Turns one after the other in one session, with both databases by turns: what the statements cost is not hidden by a queue. */
+/**
+ * Turns one after the other in one session, with both databases by turns: what the statements cost
+ * is not hidden by a queue.
+ */
 async function compareTurns(context: BenchContext, { small, large, many }: Sides): Promise<BarLine> {
   const { rounds, turnsEach } = context.isQuick ? { rounds: 3, turnsEach: 20 } : { rounds: 9, turnsEach: 60 };
   for (const { service } of [small, large]) await service.run({ sessions: crowd, turnsEach: 5, text: turnText });
@@ -107,7 +111,9 @@ async function compareTurns(context: BenchContext, { small, large, many }: Sides
   };
 }
 
-/** From the start of the process to its readiness, with the server of the database running already. */
+/**
+ * From the start of the process to its readiness, with the server of the database running already.
+ */
 async function compareStarts(context: BenchContext, { small, large, many }: Sides): Promise<BarLine> {
   const starts = context.isQuick ? 3 : 7;
   context.say(`${starts} starts of a further process with each`);
@@ -166,7 +172,10 @@ function lineOfReads(
   };
 }
 
-/** The turns of 64 sessions while the scheduler deletes old turns, and while it finds none old enough. */
+/**
+ * The turns of 64 sessions while the scheduler deletes old turns, and while it finds none old
+ * enough.
+ */
 async function besideRetention(context: BenchContext, place: BenchPlace, old: number): Promise<BarLine> {
   const { rounds, turnsEach } = context.isQuick ? { rounds: 3, turnsEach: 10 } : { rounds: 7, turnsEach: 30 };
   const service = await context.startService({ place, settings: keepAll, roles: ['api,worker'] });

@@ -1,5 +1,6 @@
-// (y) The statements that a service without any work sends to PostgreSQL, as a proxy in front of it counts them: in one process, in one with
-// accounts of a chat platform and an MCP server that are not used, and in four processes. All of them have batches of the provider.
+// (y) The statements that a service without any work sends to PostgreSQL, as a proxy in front of it
+// counts them: in one process, in one with accounts of a chat platform and an MCP server that are
+// not used, and in four processes. All of them have batches of the provider.
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startScriptedTelegram } from '../../scripted-platform/telegram/scripted-telegram.ts';

@@ -1,7 +1,8 @@
-// (e) Whether a step stays as cheap as the first ones were, in a turn of a thousand steps and on a history of thousands of entries.
-// What the model call itself costs grows with the request, for every sender: it is measured with the same bodies and the same
-// client but no database, and taken off. A step's time is what the model sees: from the end of its answer to the next request. Of whole
-// turns the time is taken off that the model saw itself.
+// (e) Whether a step stays as cheap as the first ones were, in a turn of a thousand steps and on a
+// history of thousands of entries. What the model call itself costs grows with the request, for
+// every sender: it is measured with the same bodies and the same client but no database, and taken
+// off. A step's time is what the model sees: from the end of its answer to the next request. Of
+// whole turns the time is taken off that the model saw itself.
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';
 import type { BenchService } from '../rig/bench-service.ts';
@@ -98,7 +99,10 @@ async function measureHistories(context: BenchContext, service: BenchService): P
   };
 }
 
-/** `modelMs`: from the head of a request to the end of its answer, all calls of a turn. `firstMs`: what the turn adds that reads the history. */
+/**
+ * `modelMs`: from the head of a request to the end of its answer, all calls of a turn. `firstMs`:
+ * what the turn adds that reads the history.
+ */
 async function timeTurns(
   context: BenchContext,
   service: BenchService,

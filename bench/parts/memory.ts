@@ -1,4 +1,5 @@
-// (f) Memory of the service without PostgreSQL: idle, and the highest while 200 turns run at once, several times over.
+// (f) Memory of the service without PostgreSQL: idle, and the highest while 200 turns run at once,
+// several times over.
 import type { BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';
 import { memoryOfTree, peakMemory, type TreeMemory } from '../rig/process-memory.ts';

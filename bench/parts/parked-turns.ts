@@ -1,5 +1,6 @@
-// (parked) Turns that wait and become due in the same second: none is rung for twice, and they are done as fast as turns of messages. A trigger of the
-// benchmark's own notes each ring: it has a number of its own, so it is a job of its own.
+// (parked) Turns that wait and become due in the same second: none is rung for twice, and they are
+// done as fast as turns of messages. A trigger of the benchmark's own notes each ring: it has a
+// number of its own, so it is a job of its own.
 import { askDatabase } from '../rig/ask-database.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';
@@ -12,7 +13,10 @@ export const parkedTurns: BenchPart = { letter: 'parked', title: 'parked turns t
 const loadSessions = 64;
 const postsAtOnce = 64;
 const pollMs = 100;
-/** Of the same turns when messages bring them; on a shared machine two runs of one program differ by this. */
+/**
+ * Of the same turns when messages bring them; on a shared machine two runs of one program differ by
+ * this.
+ */
 const rateMin = 0.9;
 /** Room for all that is sent here. */
 const settings = { limits: { waitingTotal: 1_000_000 } };
@@ -71,7 +75,10 @@ async function run(context: BenchContext): Promise<BarLine[]> {
   });
 }
 
-/** Sends a message to each of so many sessions, and resolves when the budget has parked all of their turns. */
+/**
+ * Sends a message to each of so many sessions, and resolves when the budget has parked all of their
+ * turns.
+ */
 async function park(service: BenchService, databaseUrl: string, turns: number): Promise<void> {
   const keys = await service.seed(turns, 0);
   const sender = async (): Promise<void> => {
@@ -102,7 +109,10 @@ async function noteRings(databaseUrl: string): Promise<void> {
   );
 }
 
-/** Raises the budget, which makes all turns due that wait for it; resolves with the time of the database before that. */
+/**
+ * Raises the budget, which makes all turns due that wait for it; resolves with the time of the
+ * database before that.
+ */
 async function makeDue(service: BenchService, databaseUrl: string, budget: string): Promise<number> {
   const [row] = await askDatabase<{ nowMs: number }>(
     databaseUrl,

@@ -1,6 +1,7 @@
-// (peers) What a user would pick instead: the same turn written by hand on BullMQ with Redis and PostgreSQL, and on DBOS, beside Holdfast with
-// its queue in PostgreSQL and in Redis. All of them answer over HTTP from one process, are asked by the same client, call the same model
-// and work on one PostgreSQL server.
+// (peers) What a user would pick instead: the same turn written by hand on BullMQ with Redis and
+// PostgreSQL, and on DBOS, beside Holdfast with its queue in PostgreSQL and in Redis. All of them
+// answer over HTTP from one process, are asked by the same client, call the same model and work on
+// one PostgreSQL server.
 import { alternate, type Alternation } from '../rig/alternate.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';

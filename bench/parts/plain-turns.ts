@@ -1,5 +1,6 @@
-// (plain) Plain turns, of one model call and a short prompt, of this tree or a newer commit and of an older commit by turns, by the number of
-// sessions: turns per second and processor time per turn of processes that have just started and of warm ones.
+// (plain) Plain turns, of one model call and a short prompt, of this tree or a newer commit and of
+// an older commit by turns, by the number of sessions: turns per second and processor time per turn
+// of processes that have just started and of warm ones.
 import { alternate, type Alternation } from '../rig/alternate.ts';
 import { serverPidOf } from '../rig/ask-database.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';

@@ -1,5 +1,6 @@
-// (j) Messages that wait for a busy session. A hundred messages that come while a turn runs give one further turn in mode `collect`; and a
-// session that has little to do does not wait for another that has very much.
+// (j) Messages that wait for a busy session. A hundred messages that come while a turn runs give
+// one further turn in mode `collect`; and a session that has little to do does not wait for another
+// that has very much.
 import type { BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';
 import type { BenchService } from '../rig/bench-service.ts';
@@ -63,7 +64,10 @@ async function measureNeighbour(context: BenchContext, service: BenchService): P
   );
 }
 
-/** Sends this many messages of one kind to a session, many concurrently, without waiting for answers. */
+/**
+ * Sends this many messages of one kind to a session, many concurrently, without waiting for
+ * answers.
+ */
 async function post(
   service: BenchService,
   session: string,

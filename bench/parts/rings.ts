@@ -1,5 +1,6 @@
-// (z) How soon a message to one process starts a turn in another: from the 202 to the start of the turn that the database has noted, while
-// nothing else happens; then again after the connection on which the worker waits for jobs was ended.
+// (z) How soon a message to one process starts a turn in another: from the 202 to the start of the
+// turn that the database has noted, while nothing else happens; then again after the connection on
+// which the worker waits for jobs was ended.
 import { endListeners } from '../../test/servers/end-listeners.ts';
 import { askDatabase } from '../rig/ask-database.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
@@ -47,7 +48,10 @@ async function measure(context: BenchContext, queue: string, redisUrl?: string):
   });
 }
 
-/** The milliseconds until the turn of each message has started; 0 where it started before the answer had arrived. */
+/**
+ * The milliseconds until the turn of each message has started; 0 where it started before the answer
+ * had arrived.
+ */
 async function startsOf(service: BenchService, databaseUrl: string, messages: number): Promise<number[]> {
   const answered = new Map<string, number>();
   for (const key of await service.seed(messages, 0)) {

@@ -1,4 +1,5 @@
-// (x) A sandboxed `true`, as the exec tool runs it (with its shell, its mounts and its limits), to bubblewrap alone with the whole file system.
+// (x) A sandboxed `true`, as the exec tool runs it (with its shell, its mounts and its limits), to
+// bubblewrap alone with the whole file system.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,6 @@
-// (s) What more processes add at 64 sessions, and what a turn costs the database: turns per second with 1, 2 and 4 processes (8 where there are as many
-// processors), the processor time of PostgreSQL and of Holdfast per turn, and the rows and bytes that a turn leaves.
+// (s) What more processes add at 64 sessions, and what a turn costs the database: turns per second
+// with 1, 2 and 4 processes (8 where there are as many processors), the processor time of
+// PostgreSQL and of Holdfast per turn, and the rows and bytes that a turn leaves.
 import { availableParallelism } from 'node:os';
 import { migrate } from '../../src/database/migrate.ts';
 import { migrateQueue } from '../../workers/queue/migrate-queue.ts';
@@ -51,10 +52,16 @@ async function run(context: BenchContext): Promise<BarLine[]> {
 
 interface Measured {
   turnsPerSecond: number;
-  /** Of the server with all its processes, and of the service without the server: milliseconds per turn. */
+  /**
+   * Of the server with all its processes, and of the service without the server: milliseconds per
+   * turn.
+   */
   postgresMs: number;
   serviceMs: number;
-  /** What a turn leaves in the database: rows, their bytes with indexes, and the bytes of the write-ahead log. */
+  /**
+   * What a turn leaves in the database: rows, their bytes with indexes, and the bytes of the
+   * write-ahead log.
+   */
   rows: number;
   bytes: number;
   walBytes: number;

@@ -1,5 +1,5 @@
-// (d) A slow model, as real ones are: the time that 64 sessions add to it, and whether 200 turns at once wait for it together. There is no
-// bar: the floor's figures stand beside.
+// (d) A slow model, as real ones are: the time that 64 sessions add to it, and whether 200 turns at
+// once wait for it together. There is no bar: the floor's figures stand beside.
 import type { Floor } from '../floor/measure-floor.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';
@@ -15,7 +15,10 @@ const crowd = { sessions: 200, turnsEach: 1, text: slowTurnText(800), modelMs: 8
 const warmUp = { sessions: 64, turnsEach: 8, text: turnText };
 
 interface Figures {
-  /** The additional time of the median and of the slowest hundredth over the model's time, in milliseconds. */
+  /**
+   * The additional time of the median and of the slowest hundredth over the model's time, in
+   * milliseconds.
+   */
   p50AddedMs: number;
   p99AddedMs: number;
   /** The slowest of the crowd, in times of the model's time; the middle one of the rounds. */

@@ -1,5 +1,6 @@
-// (g) From `npm start` to the first 200 of `/readyz`, on a data directory that exists; its database has to be started, too. How long a person
-// waits for the help and for a completion on the command line, to a Node that does nothing.
+// (g) From `npm start` to the first 200 of `/readyz`, on a data directory that exists; its database
+// has to be started, too. How long a person waits for the help and for a completion on the command
+// line, to a Node that does nothing.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -53,7 +54,10 @@ async function startAndStop(dataDir: string): Promise<number> {
   return service.readyMs;
 }
 
-/** The help, and the completion of a session id, which asks a service; each compared with a Node that does nothing. */
+/**
+ * The help, and the completion of a session id, which asks a service; each compared with a Node
+ * that does nothing.
+ */
 async function timeCommands(context: BenchContext, dataDir: string): Promise<BarLine[]> {
   const rounds = context.isQuick ? 5 : 11;
   context.say(`${rounds} rounds of node -e 0, holdfast --help, and a completion of an id`);

@@ -1,5 +1,5 @@
-// (n) Statistics, the overview and the lists of a service with very many turns, beside those of a service with few. Both have the same open turns
-// and waiting messages.
+// (n) Statistics, the overview and the lists of a service with very many turns, beside those of a
+// service with few. Both have the same open turns and waiting messages.
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { migrate } from '../../src/database/migrate.ts';

@@ -1,6 +1,7 @@
-// (r) What open tabs of the dashboard cost the turns: 20 clients that do what a tab with the overview does, each as a browser of its own, so
-// that each has a stream of events. Clients instead of browsers, which would take the processor from the service. The load leaves the service
-// room, as that of a service that someone watches does.
+// (r) What open tabs of the dashboard cost the turns: 20 clients that do what a tab with the
+// overview does, each as a browser of its own, so that each has a stream of events. Clients instead
+// of browsers, which would take the processor from the service. The load leaves the service room,
+// as that of a service that someone watches does.
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient, type HoldfastClient } from '../../src/client/create-client.ts';
 import { migrate } from '../../src/database/migrate.ts';
@@ -56,7 +57,10 @@ async function run(context: BenchContext): Promise<BarLine[]> {
   return [turnLine, ...(await measureQueries(context, quietS))];
 }
 
-/** Queries of an API in a separate process, which only serves the tabs; an event per second keeps them reloading. */
+/**
+ * Queries of an API in a separate process, which only serves the tabs; an event per second keeps
+ * them reloading.
+ */
 async function measureQueries(context: BenchContext, quietS: number): Promise<BarLine[]> {
   const databaseUrl = await context.place.createDatabase('holdfast_tabs');
   await migrate(databaseUrl);
@@ -98,7 +102,10 @@ async function withTabs<Result>(url: string, work: () => Promise<Result>, count:
   }
 }
 
-/** A tab with the overview: a stream of events, and the reads that follow them, at most once a second. */
+/**
+ * A tab with the overview: a stream of events, and the reads that follow them, at most once a
+ * second.
+ */
 function openTab(url: string, signal: AbortSignal): { isOpen: Promise<void>; ended: Promise<void> } {
   const opened = Promise.withResolvers<void>();
   async function follow(): Promise<void> {

@@ -1,5 +1,5 @@
-// (a) Turns per second of 64 sessions, against the floor on the same server: with the queue in PostgreSQL, as `npm start` has it, and
-// with the queue in Redis.
+// (a) Turns per second of 64 sessions, against the floor on the same server: with the queue in
+// PostgreSQL, as `npm start` has it, and with the queue in Redis.
 import { alternate } from '../rig/alternate.ts';
 import type { BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';

@@ -1,5 +1,6 @@
-// (u) Where a turn goes: its round trips and their bytes, alone and at 64 sessions, as a proxy in front of PostgreSQL, the model and Redis
-// count them, and the timeline of a turn alone with the waits between. The proxy costs time, so the times are longer than those of (b).
+// (u) Where a turn goes: its round trips and their bytes, alone and at 64 sessions, as a proxy in
+// front of PostgreSQL, the model and Redis count them, and the timeline of a turn alone with the
+// waits between. The proxy costs time, so the times are longer than those of (b).
 import { performance } from 'node:perf_hooks';
 import { Redis } from 'ioredis';
 import { startPostgresProxy } from '../../test/servers/postgres-proxy.ts';
@@ -15,7 +16,9 @@ export const whereATurnGoes: BenchPart = { letter: 'u', title: 'round trips and 
 /** What the floor sends for a turn: five statements and two model calls. */
 const floorTrips = 7;
 
-/** A round trip; times in milliseconds on the monotonic clock that the processes of a machine share. */
+/**
+ * A round trip; times in milliseconds on the monotonic clock that the processes of a machine share.
+ */
 interface Trip {
   service: string;
   name: string;
@@ -153,7 +156,9 @@ function formatCounts(alone: Counted, loaded: Counted): string[] {
   ];
 }
 
-/** What most of the turns did, at the median times, and how long nothing was under way before it. */
+/**
+ * What most of the turns did, at the median times, and how long nothing was under way before it.
+ */
 function formatTimeline(trips: readonly Trip[], spans: readonly { beganAtMs: number; endedAtMs: number }[]): string[] {
   const seen = new Map<string, { starts: number[]; times: number[] }>();
   for (const { beganAtMs, endedAtMs } of spans) {

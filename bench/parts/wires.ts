@@ -1,5 +1,5 @@
-// (w) Turns per second with models of other providers, each to those of Anthropic in the same rounds: the same turns, the same process of the
-// scripted model, another wire.
+// (w) Turns per second with models of other providers, each to those of Anthropic in the same
+// rounds: the same turns, the same process of the scripted model, another wire.
 import { alternate } from '../rig/alternate.ts';
 import type { BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';

@@ -1,6 +1,7 @@
-// The turn on BullMQ, Redis and PostgreSQL. A message is stored and becomes a job; the worker appends each answer and each tool result
-// to the transcript in a transaction of its own. A job that is tried again continues after the last stored message. Nothing keeps two
-// messages of a session from running at once, and a crash between the message and its job loses the job.
+// The turn on BullMQ, Redis and PostgreSQL. A message is stored and becomes a job; the worker
+// appends each answer and each tool result to the transcript in a transaction of its own. A job
+// that is tried again continues after the last stored message. Nothing keeps two messages of a
+// session from running at once, and a crash between the message and its job loses the job.
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import pg from 'pg';
@@ -44,7 +45,8 @@ async function open({ databaseUrl, redisUrl, ask }: PeerParts): Promise<PeerServ
     concurrency,
   });
   const waiting = new Map<string, PromiseWithResolvers<string>>();
-  // Requests and jobs are in one process, so its own events are enough and no stream of Redis is read.
+  // Requests and jobs are in one process, so its own events are enough and no stream of Redis is
+  // read.
   worker.on('completed', ({ id = '' }, reply) => settle(id).resolve(reply));
   worker.on('failed', (job, error) => settle(job?.id ?? '').reject(error));
   worker.on('error', (error) => console.error(error));

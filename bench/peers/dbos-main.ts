@@ -1,7 +1,8 @@
-// The turn on DBOS and PostgreSQL. A message starts a workflow, whose input is on disk before anything runs. The model calls and the tool
-// are steps, so DBOS stores each result before the next one begins; the last step appends the turn to the transcript. Workflows are
-// started directly: a queue of DBOS is polled once a second by default and would only make turns slower. Nothing keeps two messages of a session
-// from running at once.
+// The turn on DBOS and PostgreSQL. A message starts a workflow, whose input is on disk before
+// anything runs. The model calls and the tool are steps, so DBOS stores each result before the next
+// one begins; the last step appends the turn to the transcript. Workflows are started directly: a
+// queue of DBOS is polled once a second by default and would only make turns slower. Nothing keeps
+// two messages of a session from running at once.
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import pg from 'pg';
 import type { FloorMessage } from '../floor/floor-database.ts';
@@ -33,9 +34,13 @@ async function open({ databaseUrl, ask }: PeerParts): Promise<PeerService> {
   };
 }
 
-/** The workflow: runs again from its beginning after a crash, and then every step that has ended returns its stored result. */
+/**
+ * The workflow: runs again from its beginning after a crash, and then every step that has ended
+ * returns its stored result.
+ */
 async function runTurn(pool: pg.Pool, ask: AskFloorModel, session: number, text: string): Promise<string> {
-  // Not stored as the result of a step, because it is in the database already. It does not change before the last step.
+  // Not stored as the result of a step, because it is in the database already. It does not change
+  // before the last step.
   let history: FloorMessage[] | null = null;
   const said: FloorMessage[] = [promptOf(text)];
   for (;;) {

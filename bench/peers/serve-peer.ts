@@ -1,5 +1,6 @@
-// A peer as a service: a process with an HTTP API that stores a message, runs its turn, and answers when the turn is done. It is asked in
-// the same way as Holdfast is, so both sides pay for a process and a request.
+// A peer as a service: a process with an HTTP API that stores a message, runs its turn, and answers
+// when the turn is done. It is asked in the same way as Holdfast is, so both sides pay for a
+// process and a request.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -20,7 +21,10 @@ export interface PeerService {
   runTurn(session: number, text: string): Promise<string>;
 }
 
-/** Opens the peer on the servers that the environment names, listens, and reports its address to the parent process. */
+/**
+ * Opens the peer on the servers that the environment names, listens, and reports its address to the
+ * parent process.
+ */
 export async function servePeer(open: (parts: PeerParts) => Promise<PeerService>): Promise<void> {
   const peer = await open({
     databaseUrl: variable('DATABASE_URL'),

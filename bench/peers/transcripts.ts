@@ -45,7 +45,10 @@ export async function appendPrompt(pool: Pool, session: number, prompt: FloorMes
   });
 }
 
-/** Appends messages after this position; those that are there already stay as they are, so it can be called again. */
+/**
+ * Appends messages after this position; those that are there already stay as they are, so it can be
+ * called again.
+ */
 export async function append(pool: Pool, session: number, lastSeq: number, messages: FloorMessage[]): Promise<void> {
   await pool.query({
     name: 'append',

@@ -1,6 +1,6 @@
-// Measures several sides by turns. A machine does not keep its speed, so sides are compared within a round only: a round measures each
-// side once, every second round in reverse order so that a machine that slows down favours no side, and the result is the median
-// of the rounds' ratios.
+// Measures several sides by turns. A machine does not keep its speed, so sides are compared within
+// a round only: a round measures each side once, every second round in reverse order so that a
+// machine that slows down favours no side, and the result is the median of the rounds' ratios.
 import { median } from './statistics.ts';
 
 /** The subject of the measurement on each side, e.g. the floor and the service. */
@@ -9,7 +9,10 @@ export type Sides<Name extends string, Figures> = readonly { name: Name; measure
 export interface Alternation<Name extends string, Figures> {
   /** The figures of one side, one per round. */
   runsOf: (name: Name) => Figures[];
-  /** The median over the rounds of one side's value divided by the other's; the value is that of the comparison unless another is given. */
+  /**
+   * The median over the rounds of one side's value divided by the other's; the value is that of the
+   * comparison unless another is given.
+   */
   ratioOf: (name: Name, baseline: Name, valueOf?: (figures: Figures) => number) => number;
 }
 

@@ -1,4 +1,5 @@
-// What a benchmark reports: one line per figure, with the baseline measured in the same run beside it, and its bar if it has one.
+// What a benchmark reports: one line per figure, with the baseline measured in the same run beside
+// it, and its bar if it has one.
 
 export type BarLine = Figure & Bar;
 
@@ -8,7 +9,10 @@ interface Figure {
   /** The measured values of the baseline and of Holdfast, with units, for the reader. */
   floor: string;
   holdfast: string;
-  /** The number that is judged; null when this machine cannot measure it, and then `holdfast` says why. */
+  /**
+   * The number that is judged; null when this machine cannot measure it, and then `holdfast` says
+   * why.
+   */
   measured: number | null;
   unit: string;
 }

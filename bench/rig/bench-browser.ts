@@ -61,7 +61,9 @@ export function timesOf(page: Page): Promise<PageTimes> {
   return page.evaluate<PageTimes>('globalThis.times');
 }
 
-/** Opens a path and returns when something was painted, in milliseconds since the navigation began. */
+/**
+ * Opens a path and returns when something was painted, in milliseconds since the navigation began.
+ */
 export async function openedMs(page: Page, path: string, selector: string): Promise<number> {
   await page.goto(path, { waitUntil: 'commit' });
   return page.evaluate<number>(`new Promise((painted) => {

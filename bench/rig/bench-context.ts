@@ -1,4 +1,5 @@
-// The shared parts of a run: the server, the model and the floor, which are started once, and how thorough the run is.
+// The shared parts of a run: the server, the model and the floor, which are started once, and how
+// thorough the run is.
 import { migrate } from '../../src/database/migrate.ts';
 import { migrateQueue } from '../../workers/queue/migrate-queue.ts';
 import { openFloor, type Floor } from '../floor/measure-floor.ts';

@@ -1,5 +1,5 @@
-// Where the service and the floor run side by side: one PostgreSQL server, the one that `npm start` brings, with a database for
-// each. An older commit of the service has a place of its own.
+// Where the service and the floor run side by side: one PostgreSQL server, the one that `npm start`
+// brings, with a database for each. An older commit of the service has a place of its own.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// The service as its users see it: a process, or several, started with an environment and asked over HTTP.
+// The service as its users see it: a process, or several, started with an environment and asked
+// over HTTP.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startServiceProcess, type ServiceProcess } from '../../test/servers/service-process.ts';
@@ -15,7 +16,10 @@ export interface ServiceOptions {
   rootDir?: string;
   /** With the queue in this Redis; absent: in the database. */
   redisUrl?: string;
-  /** The roles of each process, the one that serves the API first; absent: one process with all roles. */
+  /**
+   * The roles of each process, the one that serves the API first; absent: one process with all
+   * roles.
+   */
   roles?: readonly string[];
   /** The configuration file. */
   settings?: object;
@@ -67,7 +71,9 @@ export const allRoles = 'api,worker,scheduler';
 /** The roles of four processes. */
 export const splitRoles = ['api', 'scheduler', 'worker', 'worker'];
 
-/** Starts the service with all roles, against the model at this address. It migrates its database. */
+/**
+ * Starts the service with all roles, against the model at this address. It migrates its database.
+ */
 export async function startBenchService(options: ServiceOptions): Promise<BenchService> {
   const { place, modelUrl, rootDir, redisUrl, roles = [allRoles], settings = {}, turnsAtOnce, env: more } = options;
   const configPath = join(place.dataDir, 'bench.json');
@@ -115,7 +121,8 @@ export async function startBenchService(options: ServiceOptions): Promise<BenchS
       const sessions =
         typeof load.sessions === 'number' ? await seed(load.sessions, historyEntriesUsual) : load.sessions;
       const result = await runClosedLoop({ ...load, sessions, turn: (session) => send(session, text, model) });
-      // The other sides are measured next. The service would close these meanwhile, maybe just when the next round uses one.
+      // The other sides are measured next. The service would close these meanwhile, maybe just when
+      // the next round uses one.
       http.closeIdle();
       return result;
     },
@@ -139,7 +146,10 @@ interface Settled {
   turn: { steps: { tools: { status: string }[] }[] } | null;
 }
 
-/** Why the answer does not count, since a turn that is fast and wrong is not measured; null if it has its reply and every tool has run. */
+/**
+ * Why the answer does not count, since a turn that is fast and wrong is not measured; null if it
+ * has its reply and every tool has run.
+ */
 function faultOf({ status, body }: HttpAnswer): string | null {
   if (status !== 200) return `answered ${status}: ${JSON.stringify(body).slice(0, 1000)}`;
   const { reply, turn } = body as Settled;

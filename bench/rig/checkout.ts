@@ -15,8 +15,9 @@ const run = promisify(execFile);
 const ownRoot = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * Checks the commit out. Its packages are those of this tree if the lock file is the same; otherwise `npm ci` installs them. With
- * `hasOwnPackages` the caller installs them, and then generates.
+ * Checks the commit out. Its packages are those of this tree if the lock file is the same;
+ * otherwise `npm ci` installs them. With `hasOwnPackages` the caller installs them, and then
+ * generates.
  */
 export async function openCheckout(commit: string, { hasOwnPackages = false } = {}): Promise<Checkout> {
   const hash = await hashOf(commit);
@@ -40,7 +41,10 @@ export async function openCheckout(commit: string, { hasOwnPackages = false } = 
   return { rootDir, remove };
 }
 
-/** What the commit makes of its own sources before anything else, as `npm ci` does; older commits have it as files. */
+/**
+ * What the commit makes of its own sources before anything else, as `npm ci` does; older commits
+ * have it as files.
+ */
 export async function generate(rootDir: string): Promise<void> {
   const script = join(rootDir, 'scripts/generate.ts');
   if (existsSync(script)) await run(process.execPath, [script], { cwd: rootDir });

@@ -1,5 +1,5 @@
-// The load of every benchmark: each session sends its next message as soon as the one before is answered. The same loop
-// drives the floor, the service and the peers.
+// The load of every benchmark: each session sends its next message as soon as the one before is
+// answered. The same loop drives the floor, the service and the peers.
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { formatNumber } from './bar.ts';
@@ -16,12 +16,18 @@ export interface LoadResult {
 export interface ClosedLoad<Session> {
   sessions: readonly Session[];
   turnsEach: number;
-  /** Spreads the sessions' first turns evenly over this time; otherwise turns of equal length stay in step. Default 0. */
+  /**
+   * Spreads the sessions' first turns evenly over this time; otherwise turns of equal length stay
+   * in step. Default 0.
+   */
   spreadMs?: number;
   turn: (session: Session) => Promise<void>;
 }
 
-/** Runs `turnsEach` turns in each of the sessions, all sessions concurrently. Rejects with the first turn that fails. */
+/**
+ * Runs `turnsEach` turns in each of the sessions, all sessions concurrently. Rejects with the first
+ * turn that fails.
+ */
 export async function runClosedLoop<Session>(load: ClosedLoad<Session>): Promise<LoadResult> {
   const spreadMs = load.spreadMs ?? 0;
   const latenciesMs: number[] = [];

@@ -1,6 +1,7 @@
-// Counts what a database committed, from `pg_stat_database`. A backend that goes idle keeps its last counts to itself for ten
-// seconds, but one that ends reports at once: so a reading is exact when every connection to the database has ended, and what is
-// counted is the whole life of a service.
+// Counts what a database committed, from `pg_stat_database`. A backend that goes idle keeps its
+// last counts to itself for ten seconds, but one that ends reports at once: so a reading is exact
+// when every connection to the database has ended, and what is counted is the whole life of a
+// service.
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 
@@ -20,7 +21,10 @@ export interface CommitCounter {
 const pollMs = 5;
 const goneWithinMs = 5_000;
 
-/** Opens a counter of the commits of one database, from a connection to another, which leaves no trace in the count. */
+/**
+ * Opens a counter of the commits of one database, from a connection to another, which leaves no
+ * trace in the count.
+ */
 export async function openCommitCounter(adminUrl: string, database: string): Promise<CommitCounter> {
   const client = new pg.Client({ connectionString: adminUrl, application_name: 'bench' });
   await client.connect();

@@ -1,4 +1,5 @@
-// The two trees of a comparison with an earlier commit: each runs on a PostgreSQL server of its own with the same settings.
+// The two trees of a comparison with an earlier commit: each runs on a PostgreSQL server of its own
+// with the same settings.
 import type { BenchContext, StartOptions } from './bench-context.ts';
 import { openCheckout } from './checkout.ts';
 

@@ -1,5 +1,5 @@
-// The least HTTP client that a load generator needs: keep-alive connections, JSON in and out, nothing that costs more than the
-// service it measures.
+// The least HTTP client that a load generator needs: keep-alive connections, JSON in and out,
+// nothing that costs more than the service it measures.
 import { Agent, request } from 'node:http';
 
 export interface HttpClient {

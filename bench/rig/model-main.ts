@@ -1,10 +1,14 @@
-// The scripted model in a process of its own, so that it costs the floor and the service the same. Tells its address to its
-// parent, and on request when the calls that it got came and when their answers were sent.
+// The scripted model in a process of its own, so that it costs the floor and the service the same.
+// Tells its address to its parent, and on request when the calls that it got came and when their
+// answers were sent.
 import { subscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { startScriptedModel } from '../../scripted-model/scripted-model.ts';
 
-/** A call as the model saw it, in milliseconds on the monotonic clock that the processes of a machine share. */
+/**
+ * A call as the model saw it, in milliseconds on the monotonic clock that the processes of a
+ * machine share.
+ */
 export interface TimedCall {
   /** When the head of the request had arrived. */
   startedAtMs: number;

@@ -1,4 +1,5 @@
-// The turns of one session, one after the other, alone and beside something that keeps the service busy.
+// The turns of one session, one after the other, alone and beside something that keeps the service
+// busy.
 import { formatNumber, type BarLine } from './bar.ts';
 import type { BenchService } from './bench-service.ts';
 import { msOf } from './ms-of.ts';
@@ -15,7 +16,10 @@ export async function turnsOf(service: BenchService, session: string, count: num
   return latencies;
 }
 
-/** The p99 beside something, less the one step of another session that a turn may wait for, to the p99 alone. */
+/**
+ * The p99 beside something, less the one step of another session that a turn may wait for, to the
+ * p99 alone.
+ */
 export function besideLine(
   line: Pick<BarLine, 'part' | 'what'>,
   alone: readonly number[],

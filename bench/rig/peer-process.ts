@@ -1,4 +1,5 @@
-// The peers of `bench/peers`: installs their package, and starts one of them as a child process that is asked over HTTP, like the service.
+// The peers of `bench/peers`: installs their package, and starts one of them as a child process
+// that is asked over HTTP, like the service.
 import { execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -18,14 +19,20 @@ export interface Peer {
 const folder = fileURLToPath(new URL('../peers', import.meta.url));
 const socketsMax = 256;
 
-/** Installs the packages in the lock file of `bench/peers`. The main package depends on none of them. */
+/**
+ * Installs the packages in the lock file of `bench/peers`. The main package depends on none of
+ * them.
+ */
 export async function installPeers(): Promise<void> {
   await promisify(execFile)('npm', ['ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'], {
     cwd: folder,
   });
 }
 
-/** Starts a peer on an empty database and resolves when it listens. It ends with this process at the latest. */
+/**
+ * Starts a peer on an empty database and resolves when it listens. It ends with this process at the
+ * latest.
+ */
 export async function startPeer(
   name: PeerName,
   servers: { databaseUrl: string; redisUrl: string; modelUrl: string },

@@ -1,5 +1,5 @@
-// Memory of a process tree without PostgreSQL. PSS shares pages that several processes map among them, so the sum over a tree
-// counts each page once.
+// Memory of a process tree without PostgreSQL. PSS shares pages that several processes map among
+// them, so the sum over a tree counts each page once.
 import { listProcesses, readOf, statusOf } from './process-tree.ts';
 
 export interface TreeMemory {
@@ -8,7 +8,10 @@ export interface TreeMemory {
   parts: string[];
 }
 
-/** Adds up the tree below and including this process; PostgreSQL's processes, and what they started, are left out. */
+/**
+ * Adds up the tree below and including this process; PostgreSQL's processes, and what they started,
+ * are left out.
+ */
 export function memoryOfTree(rootPid: number): TreeMemory {
   const childrenOf = Map.groupBy(listProcesses(), (each) => each.parent);
   const parts: string[] = [];

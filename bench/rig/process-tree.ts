@@ -7,7 +7,10 @@ export interface ProcessStatus {
   name: string;
 }
 
-/** Linux counts processor time in hundredths of a second for every program, whatever its own clock is. */
+/**
+ * Linux counts processor time in hundredths of a second for every program, whatever its own clock
+ * is.
+ */
 const msPerTick = 10;
 
 /** Every process that runs now. */
@@ -29,8 +32,9 @@ export function statusOf(pid: number): ProcessStatus | null {
 }
 
 /**
- * The processor time in milliseconds that these processes and the processes below them have used, those that have ended and were waited for
- * included. Processes whose name is `except` are left out with what is below them.
+ * The processor time in milliseconds that these processes and the processes below them have used,
+ * those that have ended and were waited for included. Processes whose name is `except` are left out
+ * with what is below them.
  */
 export function processorMsOf(rootPids: readonly number[], except?: string): number {
   const childrenOf = Map.groupBy(listProcesses(), (each) => each.parent);
@@ -43,7 +47,8 @@ export function processorMsOf(rootPids: readonly number[], except?: string): num
 }
 
 function ownProcessorMs(pid: number): number {
-  // The name, in brackets, can have blanks. After it, fields 14 to 17 are utime, stime, cutime and cstime (proc(5)).
+  // The name, in brackets, can have blanks. After it, fields 14 to 17 are utime, stime, cutime and
+  // cstime (proc(5)).
   const fields = readOf(`/proc/${pid}/stat`).split(') ').at(-1)?.split(' ') ?? [];
   return fields.slice(11, 15).reduce((total, ticks) => total + Number(ticks) * msPerTick, 0);
 }

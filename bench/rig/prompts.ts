@@ -1,5 +1,5 @@
-// What the benchmarks say to the scripted model, and the history that sessions begin with. The floor, the service and the peers get
-// the same text.
+// What the benchmarks say to the scripted model, and the history that sessions begin with. The
+// floor, the service and the peers get the same text.
 import type { ToolSpec } from '../../src/core/model-request.ts';
 
 /** The tool of every benchmark: in process, no I/O, a short answer. */
@@ -38,7 +38,10 @@ const bytesPerEntry = 400;
 /** Entries of a usual history: 20 kB. */
 export const historyEntriesUsual = 50;
 
-/** A conversation of this many entries of 400 bytes, user and assistant alternating; 50 of them are 20 kB. */
+/**
+ * A conversation of this many entries of 400 bytes, user and assistant alternating; 50 of them are
+ * 20 kB.
+ */
 export function historyOf(entries: number): HistoryMessage[] {
   return Array.from({ length: entries }, (_, index) => ({
     role: index % 2 === 0 ? 'user' : 'assistant',

@@ -16,7 +16,10 @@ export interface PartName {
   title: string;
 }
 
-/** An early version, which did less and started turns without a job of the queue: a yardstick of what a turn may cost. */
+/**
+ * An early version, which did less and started turns without a job of the queue: a yardstick of
+ * what a turn may cost.
+ */
 export const beforeDefault = '511a54e';
 
 /** These take long and have further requirements, so they run only on request. */

@@ -1,5 +1,5 @@
-// A Redis server of the benchmark's own, on a free loopback port, that keeps its data as a careful operator would: append-only
-// file, synced every second.
+// A Redis server of the benchmark's own, on a free loopback port, that keeps its data as a careful
+// operator would: append-only file, synced every second.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

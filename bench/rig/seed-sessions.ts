@@ -1,11 +1,15 @@
-// Histories are put in place by SQL, because saying them message by message would take longer than all benchmarks.
+// Histories are put in place by SQL, because saying them message by message would take longer than
+// all benchmarks.
 import { randomUUID } from 'node:crypto';
 import { withConnection } from './ask-database.ts';
 import { historyOf } from './prompts.ts';
 
 let seeded = 0;
 
-/** Makes idle sessions with this many entries each in the service's database, and returns their keys. No connection stays open. */
+/**
+ * Makes idle sessions with this many entries each in the service's database, and returns their
+ * keys. No connection stays open.
+ */
 export async function seedSessions(databaseUrl: string, count: number, historyEntries: number): Promise<string[]> {
   const keys = Array.from({ length: count }, () => `agent:main:bench-${(seeded += 1)}`);
   const ids = keys.map(() => randomUUID());

@@ -46,7 +46,10 @@ export interface SeedOptions {
   old?: number;
 }
 
-/** Makes this many turns, five per session, of which the first hundred are parked. None of them is counted yet. */
+/**
+ * Makes this many turns, five per session, of which the first hundred are parked. None of them is
+ * counted yet.
+ */
 export async function seedTurns(
   databaseUrl: string,
   turns: number,

@@ -1,4 +1,5 @@
-// How a process logs an outage. Lines about single turns at level info are not counted: they are written without an outage, too.
+// How a process logs an outage. Lines about single turns at level info are not counted: they are
+// written without an outage, too.
 import type { Check } from './checks.ts';
 import type { Outage } from './outages.ts';
 import type { LoggedProcess, Stage } from './stage.ts';
@@ -22,7 +23,10 @@ export function judgeLogs(stage: Stage, outages: readonly Outage[]): Check[] {
   });
 }
 
-/** The messages of lines that are warnings or worse, or mention a dependency; lines that are not JSON, such as a stack trace, count too. */
+/**
+ * The messages of lines that are warnings or worse, or mention a dependency; lines that are not
+ * JSON, such as a stack trace, count too.
+ */
 function storyOf({ lines }: LoggedProcess, from: number, until: number): string[] {
   return lines.flatMap(({ at, text }) => {
     if (at < from || at >= until || text === '') return [];

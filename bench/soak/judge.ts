@@ -1,4 +1,5 @@
-// What must be true of the rows, the effects and the webhooks when a soak is over and everything is settled.
+// What must be true of the rows, the effects and the webhooks when a soak is over and everything is
+// settled.
 import type { Check } from './checks.ts';
 import { replyTo, type SentMessage, type SoakCron } from './load.ts';
 import type { Stage } from './stage.ts';
@@ -72,7 +73,10 @@ async function judgeTranscripts(stage: Stage, stored: readonly StoredMessage[]):
   return { what: 'messages are in the transcripts once, in order', count: stored.length, faults };
 }
 
-/** An effect whose call is done happened once; one whose outcome is unknown happened at most once; no key happened twice. */
+/**
+ * An effect whose call is done happened once; one whose outcome is unknown happened at most once;
+ * no key happened twice.
+ */
 async function judgeEffects(stage: Stage): Promise<Check> {
   const calls = await stage.rows<{ call: string; status: string }>(
     `select turn_id || ' ' || call_id as call, status from holdfast.tool_calls where name = 'http_effect'`,
@@ -90,7 +94,10 @@ async function judgeEffects(stage: Stage): Promise<Check> {
   return { what: 'effects happened once', count: calls.length, faults };
 }
 
-/** Each reply reached the receiver under one webhook id. A repeat under the same id is what receivers recognise it by. */
+/**
+ * Each reply reached the receiver under one webhook id. A repeat under the same id is what
+ * receivers recognise it by.
+ */
 export async function judgeDeliveries(stage: Stage): Promise<Check[]> {
   const { received } = stage.receiver;
   const messages = await stage.rows<{ id: string; marker: string }>(

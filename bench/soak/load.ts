@@ -1,6 +1,7 @@
-// The load of a soak: fifty sessions whose clients send one message after the other, each with an effect and a reply that is delivered;
-// every tenth message spawns a subagent with an effect of its own; five crons fire every second. A client sends a message until it
-// is accepted, always with the same Idempotency-Key.
+// The load of a soak: fifty sessions whose clients send one message after the other, each with an
+// effect and a reply that is delivered; every tenth message spawns a subagent with an effect of its
+// own; five crons fire every second. A client sends a message until it is accepted, always with the
+// same Idempotency-Key.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Stage } from './stage.ts';
 
@@ -28,7 +29,10 @@ export interface SoakLoad {
 const sessions = 50;
 const cronCount = 5;
 const spawnEvery = 10;
-/** Between two messages of a client, so that a machine of two cores has about a third of its time left. */
+/**
+ * Between two messages of a client, so that a machine of two cores has about a third of its time
+ * left.
+ */
 const pauseMs = { min: 3_000, spread: 2_000 };
 const retryMs = 1_000;
 const waitSeconds = 20;

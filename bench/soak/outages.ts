@@ -1,4 +1,5 @@
-// The outages of a soak: the model, PostgreSQL and Redis, each stopped twice, one at a time, evenly over the run.
+// The outages of a soak: the model, PostgreSQL and Redis, each stopped twice, one at a time, evenly
+// over the run.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Dependency, Stage } from './stage.ts';
 

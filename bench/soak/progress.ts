@@ -1,4 +1,5 @@
-// The output of a running soak: a line at intervals, and one whenever a dependency stops or returns.
+// The output of a running soak: a line at intervals, and one whenever a dependency stops or
+// returns.
 import type { Outage } from './outages.ts';
 import type { Stage } from './stage.ts';
 

@@ -1,5 +1,6 @@
-// `npm run soak:dashboard`: pages of the dashboard stay open for 30 minutes (`-- --minutes 3` for less) while 50 events a second arrive. Ends
-// with 0 when the heap of no page has grown by 20 MB after a garbage collection and no document has grown, with 1 otherwise.
+// `npm run soak:dashboard`: pages of the dashboard stay open for 30 minutes (`-- --minutes 3` for
+// less) while 50 events a second arrive. Ends with 0 when the heap of no page has grown by 20 MB
+// after a garbage collection and no document has grown, with 1 otherwise.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,7 +1,8 @@
-// `npm run soak`: a mixed load on real processes for 30 minutes (`-- --minutes 3` for less), while the model, PostgreSQL and Redis are
-// each taken away twice, for 60 seconds each time (for less in a shorter run). Then everything is counted: nothing failed, nothing lost,
-// nothing doubled, and each process told each outage in less than 50 lines. Ends with 0 only then, with 1 when a check fails, with 2
-// when the soak itself breaks.
+// `npm run soak`: a mixed load on real processes for 30 minutes (`-- --minutes 3` for less), while
+// the model, PostgreSQL and Redis are each taken away twice, for 60 seconds each time (for less in
+// a shorter run). Then everything is counted: nothing failed, nothing lost, nothing doubled, and
+// each process told each outage in less than 50 lines. Ends with 0 only then, with 1 when a check
+// fails, with 2 when the soak itself breaks.
 import { parseArgs } from 'node:util';
 import { setTimeout as delay } from 'node:timers/promises';
 import { formatChecks, type Check } from './checks.ts';

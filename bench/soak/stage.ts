@@ -1,5 +1,6 @@
-// Everything that a soak needs, all of it real: a PostgreSQL server, a Redis, one process for the API, one scheduler, two workers, the
-// scripted model, a server that counts effects and a receiver of webhooks. Each dependency can be taken away and brought back.
+// Everything that a soak needs, all of it real: a PostgreSQL server, a Redis, one process for the
+// API, one scheduler, two workers, the scripted model, a server that counts effects and a receiver
+// of webhooks. Each dependency can be taken away and brought back.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,6 @@
-// Memories: gives the agent the contents of its MEMORY.md as its own recollections, as messages of the assistant at the beginning of every
-// conversation, rather than as a document from the user. See the README beside this file.
+// Memories: gives the agent the contents of its MEMORY.md as its own recollections, as messages of
+// the assistant at the beginning of every conversation, rather than as a document from the user.
+// See the README beside this file.
 import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { HookContext, PluginApi, PromptHookResult } from '../../src/plugins/plugin-api.ts';
@@ -54,7 +55,9 @@ async function readIfThere(path: string, signal: AbortSignal): Promise<string> {
   }
 }
 
-/** One memory for each section of the file, in order; the text above the first heading is one, too. */
+/**
+ * One memory for each section of the file, in order; the text above the first heading is one, too.
+ */
 function memoriesOf(text: string): string[] {
   const memories = text
     .split(/^(?=#{1,6} )/m)

@@ -1,4 +1,5 @@
-// Receives the replies of Holdfast: verifies each signature, handles each delivery once, and prints it.
+// Receives the replies of Holdfast: verifies each signature, handles each delivery once, and prints
+// it.
 //   HOLDFAST_WEBHOOK_SECRET=whsec_... node receiver.mjs
 import { createServer } from 'node:http';
 import { Webhook } from 'standardwebhooks';
@@ -6,8 +7,9 @@ import { Webhook } from 'standardwebhooks';
 const BODY_BYTES_MAX = 1_048_576;
 const verifier = new Webhook(process.env.HOLDFAST_WEBHOOK_SECRET ?? '');
 
-// Deliveries are sent at least once, so the ids that were handled are kept. Keep them in your database, in the transaction
-// that handles the delivery: these are forgotten when the process ends.
+// Deliveries are sent at least once, so the ids that were handled are kept. Keep them in your
+// database, in the transaction that handles the delivery: these are forgotten when the process
+// ends.
 const handledIds = new Set();
 
 const server = createServer((request, response) => {

@@ -1,5 +1,5 @@
-// WhatsApp, through the Cloud API of Meta: the adapter of docs/channels.md#whatsapp. `token` is the access token, `signingSecret` the app secret, and `baseUrl`
-// ends with the id of the phone number.
+// WhatsApp, through the Cloud API of Meta: the adapter of docs/channels.md#whatsapp. `token` is the
+// access token, `signingSecret` the app secret, and `baseUrl` ends with the id of the phone number.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import {
   PlatformError,

@@ -1,4 +1,5 @@
-// The answer to one request of a batch: that of a call without a stream, with the usage of a batch. Its parameters are validated only here.
+// The answer to one request of a batch: that of a call without a stream, with the usage of a batch.
+// Its parameters are validated only here.
 import { composeAnswer, type Situation } from '../compose-answer.ts';
 import type { InputFigures, PromptCache } from '../cache-figures.ts';
 import { invalidRequest, ProviderError, typeOf } from '../provider-error.ts';
@@ -10,7 +11,10 @@ import type { RequestResult } from './message-batches.ts';
 
 export interface RequestAnswering extends Omit<Situation, 'figures' | 'turn' | 'isBatch'> {
   cache: PromptCache;
-  /** The part of prefixes in the cache that requests of batches find there, 0 to 1; null: as with live calls. */
+  /**
+   * The part of prefixes in the cache that requests of batches find there, 0 to 1; null: as with
+   * live calls.
+   */
   cacheHits: number | null;
 }
 

@@ -1,5 +1,5 @@
-// What goes wrong with message batches, as tests set it (`PUT /batches/faults`, or `ScriptedModel.batches.setFaults`). Counts go down as
-// they are used.
+// What goes wrong with message batches, as tests set it (`PUT /batches/faults`, or
+// `ScriptedModel.batches.setFaults`). Counts go down as they are used.
 import { invalidRequest } from '../provider-error.ts';
 import { isRecord } from '../wire.ts';
 
@@ -15,7 +15,9 @@ export interface BatchFaults {
   retryAfter: number | null;
   /** Batches are listed only when they are so old, in milliseconds. */
   listingLagMs: number;
-  /** With each batch, another program creates this many with as many requests in the same minute. */
+  /**
+   * With each batch, another program creates this many with as many requests in the same minute.
+   */
   foreignBatches: number;
   /** This many readings of results break in the middle. */
   brokenResults: number;
@@ -41,7 +43,9 @@ export const NO_FAULTS: BatchFaults = {
   clockAheadMs: 0,
 };
 
-/** The faults that a body requests; faults that it does not name are off. Throws `ProviderError`. */
+/**
+ * The faults that a body requests; faults that it does not name are off. Throws `ProviderError`.
+ */
 export function readFaults(body: unknown): BatchFaults {
   if (!isRecord(body)) throw invalidRequest('The faults are not an object.');
   const known: Record<string, unknown> = { ...NO_FAULTS };

@@ -1,4 +1,5 @@
-// The routes of message batches: `/v1/messages/batches` as the API has it, and `/batches` for tests.
+// The routes of message batches: `/v1/messages/batches` as the API has it, and `/batches` for
+// tests.
 import type { ServerResponse } from 'node:http';
 import { ProviderError } from '../provider-error.ts';
 import { readFaults } from './batch-faults.ts';

@@ -1,5 +1,6 @@
-// The message batches of one server: they are made, end after a delay with all their results at once, and are listed, cancelled and deleted.
-// Their counts change only at the end, their requests are validated and answered only then, and the results have no order: as with the API.
+// The message batches of one server: they are made, end after a delay with all their results at
+// once, and are listed, cancelled and deleted. Their counts change only at the end, their requests
+// are validated and answered only then, and the results have no order: as with the API.
 import { ProviderError } from '../provider-error.ts';
 import { NO_FAULTS, type BatchFaults } from './batch-faults.ts';
 import { shownBatch, type MessageBatch } from './message-batch.ts';

@@ -1,5 +1,5 @@
-// Checks a batch as the API does when it is created: the number of requests, their `custom_id`s and that each has parameters. What the
-// parameters say is checked only when the batch has ended.
+// Checks a batch as the API does when it is created: the number of requests, their `custom_id`s and
+// that each has parameters. What the parameters say is checked only when the batch has ended.
 import { invalidRequest } from '../provider-error.ts';
 import { isRecord } from '../wire.ts';
 

@@ -1,5 +1,5 @@
-// Chat Completions, as OpenAI and the servers that are compatible with it write answers. Thinking is shown as `reasoning_content`, as many
-// of those servers show it.
+// Chat Completions, as OpenAI and the servers that are compatible with it write answers. Thinking
+// is shown as `reasoning_content`, as many of those servers show it.
 import type { AnswerBlock, ComposedAnswer } from '../compose-answer.ts';
 import { pieces } from '../stream-answer.ts';
 import { isRecord } from '../wire.ts';

@@ -1,5 +1,5 @@
-// The thought signatures of Gemini: only the model and the organisation that signed a part can use it, and only with the same content. A signed
-// text may come back in more or fewer parts.
+// The thought signatures of Gemini: only the model and the organisation that signed a part can use
+// it, and only with the same content. A signed text may come back in more or fewer parts.
 import { refusedByGemini } from './gemini-errors.ts';
 import { sealOf } from '../signature.ts';
 

@@ -1,4 +1,5 @@
-// Gemini, as Google's API writes answers. The first call of an answer is signed, and so is the end of a text without calls.
+// Gemini, as Google's API writes answers. The first call of an answer is signed, and so is the end
+// of a text without calls.
 import type { AnswerBlock, ComposedAnswer } from '../compose-answer.ts';
 import { pictureOf } from '../picture.ts';
 import { pieces } from '../stream-answer.ts';

@@ -1,4 +1,5 @@
-// The Messages API: requests are checked by `validateRequest`, answers written as events or as one message.
+// The Messages API: requests are checked by `validateRequest`, answers written as events or as one
+// message.
 import type { AnswerBlock, ComposedAnswer } from '../compose-answer.ts';
 import { errorBody, invalidRequest, messageOfStatus, retryHeaders } from '../provider-error.ts';
 import { pieces } from '../stream-answer.ts';

@@ -1,4 +1,5 @@
-// What a wire does: it reads a request of its API into that of the Messages API, and writes the answer and errors as its API does.
+// What a wire does: it reads a request of its API into that of the Messages API, and writes the
+// answer and errors as its API does.
 import type { ComposedAnswer } from '../compose-answer.ts';
 import type { ScriptFault } from '../parse-script.ts';
 import type { ProviderError } from '../provider-error.ts';
@@ -9,7 +10,10 @@ import { tokensOf } from '../cache-figures.ts';
 export interface Exchange {
   /** The parsed body; an object once `read` has accepted it. */
   body: unknown;
-  /** What stands before the first dot of the key, hashed: what one organisation has signed, another cannot read. */
+  /**
+   * What stands before the first dot of the key, hashed: what one organisation has signed, another
+   * cannot read.
+   */
   organisation: string;
   /** What the path says, where it does. */
   model?: string;
@@ -40,7 +44,10 @@ export interface ModelWire {
   body(this: void, answer: ComposedAnswer, exchange: Exchange): string;
 }
 
-/** The tokens of an answer as most APIs count them: cached ones are part of the input, and reasoning is part of the output. */
+/**
+ * The tokens of an answer as most APIs count them: cached ones are part of the input, and reasoning
+ * is part of the output.
+ */
 export function totalsOf({ usage, blocks }: ComposedAnswer): {
   input: number;
   cached: number;
@@ -53,7 +60,10 @@ export function totalsOf({ usage, blocks }: ComposedAnswer): {
   return { input: fresh + cached + written, cached, output, reasoning: Math.min(tokensOf(chars), output) };
 }
 
-/** A request whose whole prefix is cached up to the end of each message, as APIs do that cache by themselves. */
+/**
+ * A request whose whole prefix is cached up to the end of each message, as APIs do that cache by
+ * themselves.
+ */
 export function cachedByItself(request: MessagesRequest): MessagesRequest {
   for (const { content } of [{ content: request.system ?? [] }, ...request.messages]) {
     const last = typeof content === 'string' ? undefined : content.at(-1);

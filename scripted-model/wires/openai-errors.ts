@@ -1,4 +1,5 @@
-// What Chat Completions and Responses have in common: the form and the words of errors, and the checks of fields, tools and schemas.
+// What Chat Completions and Responses have in common: the form and the words of errors, and the
+// checks of fields, tools and schemas.
 import { ProviderError, retryHeaders } from '../provider-error.ts';
 import { schemaFaultOf } from '../schema-fault.ts';
 import { isRecord } from '../wire.ts';
@@ -137,7 +138,10 @@ export function checkFunction(definition: Record<string, unknown>, at: string): 
   if (parameters['properties'] === undefined) throw refuse('In context=(), object schema missing properties.');
 }
 
-/** The schema that the format of an answer asks for; `inner` is the field with its name and schema, if they have one. */
+/**
+ * The schema that the format of an answer asks for; `inner` is the field with its name and schema,
+ * if they have one.
+ */
 export function schemaOf(value: unknown, at: string, inner?: string): { outputSchema?: Record<string, unknown> } {
   const format = asRecord(value, at);
   switch (format['type']) {
@@ -163,7 +167,10 @@ function answerSchema(format: Record<string, unknown>, at: string): Record<strin
   throw refused(`Invalid schema for response_format '${name}': ${fault}`, at, 'invalid_json_schema');
 }
 
-/** What is wrong with a schema: lists name their items, and a strict object names all of its fields as required. */
+/**
+ * What is wrong with a schema: lists name their items, and a strict object names all of its fields
+ * as required.
+ */
 function schemaFault(schema: unknown, path: readonly string[], isStrict: boolean): string | null {
   if (!isRecord(schema)) return null;
   const context = () => `In context=(${path.map((name) => `'${name}'`).join(', ')}${path.length === 1 ? ',' : ''})`;

@@ -1,4 +1,5 @@
-// Checks a request of Chat Completions as OpenAI does, with its words, and reads it into one of the Messages API.
+// Checks a request of Chat Completions as OpenAI does, with its words, and reads it into one of the
+// Messages API.
 import type { MessagesRequest, WireBlock, WireMessage } from '../wire.ts';
 import { isRecord } from '../wire.ts';
 import { cachedByItself } from './model-wire.ts';

@@ -1,4 +1,5 @@
-// Checks a request of Gemini as Google does, with its words, and reads it into one of the Messages API.
+// Checks a request of Gemini as Google does, with its words, and reads it into one of the Messages
+// API.
 import type { MessagesRequest, WireBlock, WireMessage } from '../wire.ts';
 import { schemaFaultOf } from '../schema-fault.ts';
 import { isRecord } from '../wire.ts';
@@ -112,7 +113,10 @@ function checkSchema(schema: unknown, at: string): void {
   for (const [index, inner] of alternatives.entries()) checkSchema(inner, `${at}.any_of[${index}]`);
 }
 
-/** Any JSON schema whose root is an object, if nothing else stands beside a reference that leads somewhere. */
+/**
+ * Any JSON schema whose root is an object, if nothing else stands beside a reference that leads
+ * somewhere.
+ */
 function checkJsonSchema(schema: unknown, at: string): void {
   if (schema === undefined) return;
   const fault = schemaFaultOf(schema);

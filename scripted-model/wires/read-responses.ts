@@ -1,5 +1,5 @@
-// Checks a request of Responses as OpenAI does with `store: false`, with its words, and reads it into one of the Messages API. The items that
-// the model wrote one after another are one answer.
+// Checks a request of Responses as OpenAI does with `store: false`, with its words, and reads it
+// into one of the Messages API. The items that the model wrote one after another are one answer.
 import { ProviderError } from '../provider-error.ts';
 import type { MessagesRequest, WireBlock, WireMessage } from '../wire.ts';
 import type { Exchange } from './model-wire.ts';
@@ -161,7 +161,10 @@ class InputReader {
     return id;
   }
 
-  /** Checks that reasoning stands before the item that followed it, and an item after the reasoning that it followed. */
+  /**
+   * Checks that reasoning stands before the item that followed it, and an item after the reasoning
+   * that it followed.
+   */
   #follow(
     item: Record<string, unknown>,
     { type, id, isWritten }: { type: string; id: string | undefined; isWritten: boolean },

@@ -1,5 +1,6 @@
-// Responses, as OpenAI writes answers with `store: false`. Thinking is a reasoning item: its summary is shown if the request asks for one, and
-// its encrypted content, which has to come back unchanged, if the request includes it.
+// Responses, as OpenAI writes answers with `store: false`. Thinking is a reasoning item: its
+// summary is shown if the request asks for one, and its encrypted content, which has to come back
+// unchanged, if the request includes it.
 import { SCRIPTED_ID_START } from '../../src/core/models.ts';
 import type { ComposedAnswer } from '../compose-answer.ts';
 import { pieces } from '../stream-answer.ts';
@@ -90,7 +91,8 @@ function itemsOf(answer: ComposedAnswer, { body, organisation }: Exchange): Writ
   const isSummarised = isRecord(request['reasoning']) && Boolean(request['reasoning']['summary']);
   const isSealed = Array.isArray(request['include']) && request['include'].includes('reasoning.encrypted_content');
   const items: WrittenItem[] = [];
-  // Thinking in a row is one item. The id of the item after it names it, so that neither comes back without the other.
+  // Thinking in a row is one item. The id of the item after it names it, so that neither comes back
+  // without the other.
   let thoughts: string[] | null = null;
   for (const [index, block] of [...blocks.entries(), [blocks.length, null] as const]) {
     if (block?.type === 'thinking' || block?.type === 'redacted_thinking') {

@@ -1,5 +1,5 @@
-// The encrypted content of a reasoning item of Responses. Only the model and the organisation that wrote it can read it, and it stands
-// before the item that followed it.
+// The encrypted content of a reasoning item of Responses. Only the model and the organisation that
+// wrote it can read it, and it stands before the item that followed it.
 import { isRecord } from '../wire.ts';
 import { sealOf } from '../signature.ts';
 import { refused } from './openai-errors.ts';
@@ -11,7 +11,10 @@ interface Reasoning {
   organisation: string;
   /** The id of the reasoning item. */
   id: string;
-  /** The item after it: the id of its call, or of the message; empty: the answer ended with the reasoning. */
+  /**
+   * The item after it: the id of its call, or of the message; empty: the answer ended with the
+   * reasoning.
+   */
   next: string;
 }
 
@@ -20,7 +23,10 @@ export function sealReasoning(reasoning: Reasoning): string {
   return `${START}${text}.${sealOf(text)}`;
 }
 
-/** Throws `ProviderError` 400 `invalid_encrypted_content` for what was changed, or written by another model or organisation. */
+/**
+ * Throws `ProviderError` 400 `invalid_encrypted_content` for what was changed, or written by
+ * another model or organisation.
+ */
 export function openReasoning(
   content: string,
   reader: { model: string; organisation: string; id?: string },

@@ -1,15 +1,19 @@
-// The gateway of one bot: its sessions, each with the events that it was sent. A session outlives its connection; one that is resumed gets again
-// what came after the number that the bot names.
+// The gateway of one bot: its sessions, each with the events that it was sent. A session outlives
+// its connection; one that is resumed gets again what came after the number that the bot names.
 import { randomUUID } from 'node:crypto';
 import type { WebSocket } from 'ws';
 import type { Recorded, RecordedPush } from '../call-log.ts';
 import { isRecord } from '../read-parameters.ts';
 import { GUILD, roleOf, type DiscordBot, type Json, type World } from './world.ts';
 
-/** How a connection ends: with a request for a new one, with the end of its session, or without a word. */
+/**
+ * How a connection ends: with a request for a new one, with the end of its session, or without a
+ * word.
+ */
 export type GatewayDrop = 'reconnect' | 'invalid_session';
 
-export const INTENT = { messages: 1 << 9, reactions: 1 << 10, direct: 1 << 12, directReactions: 1 << 13, content: 1 << 15 }; // prettier-ignore
+// prettier-ignore
+export const INTENT = { messages: 1 << 9, reactions: 1 << 10, direct: 1 << 12, directReactions: 1 << 13, content: 1 << 15 };
 
 interface Session {
   id: string;
@@ -73,9 +77,11 @@ export class Gateway {
     if (op !== OP.identify) return;
     const { id } = this.#bot;
     const guilds = [{ id: GUILD.id, unavailable: true }];
-    const ready = { v: 10, user: this.#world.people.get(id), guilds, private_channels: [], session_id: session.id, resume_gateway_url: gatewayUrl, application: { id, flags: 0 } }; // prettier-ignore
+    // prettier-ignore
+    const ready = { v: 10, user: this.#world.people.get(id), guilds, private_channels: [], session_id: session.id, resume_gateway_url: gatewayUrl, application: { id, flags: 0 } };
     this.#send(session, 'READY', ready);
-    const channels = [...this.#world.channels.values()].filter(({ type }) => type === 0).map((channel) => this.#world.showChannel(channel)); // prettier-ignore
+    // prettier-ignore
+    const channels = [...this.#world.channels.values()].filter(({ type }) => type === 0).map((channel) => this.#world.showChannel(channel));
     this.#send(session, 'GUILD_CREATE', {
       ...GUILD,
       channels,
@@ -124,7 +130,10 @@ export class Gateway {
     socket.send(JSON.stringify({ op: OP.ack }));
   }
 
-  /** Discord does not say how long it keeps events; this one keeps none that the bot has named, which is the least that a bot can rely on. */
+  /**
+   * Discord does not say how long it keeps events; this one keeps none that the bot has named,
+   * which is the least that a bot can rely on.
+   */
   #confirm(session: Session, sequence: number): void {
     const confirmed = session.events.filter(({ s }) => s <= sequence);
     session.events = session.events.filter(({ s }) => s > sequence);
@@ -134,7 +143,8 @@ export class Gateway {
   #send(session: Session, event: string, data: Json): void {
     session.sequence += 1;
     const text = JSON.stringify({ op: OP.dispatch, t: event, s: session.sequence, d: data });
-    const push = this.#record.add({ sentAt: new Date().toISOString(), attempt: 1, url: 'gateway', body: JSON.parse(text) as unknown, status: null }); // prettier-ignore
+    // prettier-ignore
+    const push = this.#record.add({ sentAt: new Date().toISOString(), attempt: 1, url: 'gateway', body: JSON.parse(text) as unknown, status: null });
     session.events.push({ s: session.sequence, text, push });
     session.socket?.send(text);
   }

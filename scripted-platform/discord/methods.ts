@@ -1,4 +1,5 @@
-// The routes of the REST API that a scripted Discord answers, as a table. Each reads a call and returns the body of the answer, or throws `DiscordRefusal`.
+// The routes of the REST API that a scripted Discord answers, as a table. Each reads a call and
+// returns the body of the answer, or throws `DiscordRefusal`.
 import type { UploadedFile } from '../call-log.ts';
 import { isRecord } from '../read-parameters.ts';
 import { replyOf, setReaction, tellMessage, type DiscordStage } from './people.ts';
@@ -29,7 +30,8 @@ const PERMISSIONS = '8';
 const CONTENT_FLAG = 1 << 19;
 
 export const METHODS: Readonly<Record<string, Method>> = {
-  'GET /gateway/bot': ({ gatewayUrl }) => ({ url: gatewayUrl, shards: 1, session_start_limit: { total: 1000, remaining: 1000, reset_after: 0, max_concurrency: 1 } }), // prettier-ignore
+  // prettier-ignore
+  'GET /gateway/bot': ({ gatewayUrl }) => ({ url: gatewayUrl, shards: 1, session_start_limit: { total: 1000, remaining: 1000, reset_after: 0, max_concurrency: 1 } }),
   'GET /users/@me': ({ stage, bot }) => ({ ...stage.world.people.get(bot.id) }),
   'GET /users/@me/guilds': () => [{ ...GUILD, owner: false, permissions: PERMISSIONS }],
   'POST /users/@me/channels': ({ stage: { world }, bot, parameters }) => {
@@ -99,7 +101,8 @@ export function routeOf(method: string, path: string): { name: string; path: Rec
   return null;
 }
 
-const FORMS = Object.keys(METHODS).map((name) => [name, new RegExp(`^${name.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`)] as const); // prettier-ignore
+// prettier-ignore
+const FORMS = Object.keys(METHODS).map((name) => [name, new RegExp(`^${name.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`)] as const);
 
 function sendMessage(call: DiscordCall): Json {
   const { stage, bot, parameters, files, nonces, nonceMs } = call;
@@ -107,7 +110,8 @@ function sendMessage(call: DiscordCall): Json {
   const channel = channelOf(call);
   const nonce = parameters.nonce as string | number | undefined;
   const { enforce_nonce: isEnforced, message_reference: reference, components = [] } = parameters;
-  if (nonce !== undefined && String(nonce).length > NONCE_CHARS_MAX) throw invalidForm(`nonce must be ${NONCE_CHARS_MAX} or fewer in length`); // prettier-ignore
+  // prettier-ignore
+  if (nonce !== undefined && String(nonce).length > NONCE_CHARS_MAX) throw invalidForm(`nonce must be ${NONCE_CHARS_MAX} or fewer in length`);
   const key = `${bot.id} ${String(nonce)}`;
   const known = nonces.get(key);
   if (isEnforced === true && known !== undefined && known.until > Date.now()) return world.show(known.message, bot);
@@ -153,7 +157,8 @@ function messageOf(call: DiscordCall): DiscordMessage {
 
 function ownMessage(call: DiscordCall): DiscordMessage {
   const message = messageOf(call);
-  if (message.author.id !== call.bot.id) throw new DiscordRefusal(403, 50_005, 'Cannot edit a message authored by another user'); // prettier-ignore
+  // prettier-ignore
+  if (message.author.id !== call.bot.id) throw new DiscordRefusal(403, 50_005, 'Cannot edit a message authored by another user');
   return message;
 }
 
@@ -164,15 +169,20 @@ function textWithin(content: unknown): string {
   return text;
 }
 
-/** At most five rows of five buttons, with data of 1 to 100 characters that no two share, and labels of at most 80. */
+/**
+ * At most five rows of five buttons, with data of 1 to 100 characters that no two share, and labels
+ * of at most 80.
+ */
 function componentsOf(components: unknown): Json[] {
   const rows = (Array.isArray(components) ? components : []) as {
     components?: { custom_id?: string; label?: string }[];
   }[];
   const buttons = rows.flatMap(({ components: row = [] }) => row);
   const data = buttons.map(({ custom_id: value = '' }) => value);
-  if (rows.length > 5 || rows.some(({ components: row = [] }) => row.length < 1 || row.length > 5)) throw invalidForm('components: Must be between 1 and 5 in length.'); // prettier-ignore
-  if (data.some((value) => value.length < 1 || value.length > 100)) throw invalidForm('custom_id: Must be between 1 and 100 in length.'); // prettier-ignore
+  // prettier-ignore
+  if (rows.length > 5 || rows.some(({ components: row = [] }) => row.length < 1 || row.length > 5)) throw invalidForm('components: Must be between 1 and 5 in length.');
+  // prettier-ignore
+  if (data.some((value) => value.length < 1 || value.length > 100)) throw invalidForm('custom_id: Must be between 1 and 100 in length.');
   if (new Set(data).size < data.length) throw invalidForm('custom_id: Component custom id cannot be duplicated');
   if (buttons.some(({ label = '' }) => label.length > 80)) throw invalidForm('label: Must be 80 or fewer in length.');
   return rows as Json[];

@@ -1,9 +1,11 @@
-// What people do in the channels of a scripted Discord: they write, edit, delete, react and press buttons, and each bot that sees it gets events.
+// What people do in the channels of a scripted Discord: they write, edit, delete, react and press
+// buttons, and each bot that sees it gets events.
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Pushes } from '../pushes.ts';
 import { INTENT, type Gateway } from './gateway.ts';
-import { GUILD, type DiscordBot, type DiscordChannel, type DiscordMessage, type DiscordUser, type Json, type World } from './world.ts'; // prettier-ignore
+// prettier-ignore
+import { GUILD, type DiscordBot, type DiscordChannel, type DiscordMessage, type DiscordUser, type Json, type World } from './world.ts';
 
 const id = z.coerce.string<string | number>().regex(/^\d+$/, 'an id of Discord is a number');
 
@@ -112,7 +114,8 @@ export function react(stage: DiscordStage, input: z.input<typeof reactSchema>): 
     burst: false,
   };
   const member = isAdded && channel.type !== 1 ? { member: { user: from, nick: null } } : {};
-  tell(stage, channel, `MESSAGE_REACTION_${isAdded ? 'ADD' : 'REMOVE'}`, { ...data, ...member }, ['reactions', 'directReactions']); // prettier-ignore
+  // prettier-ignore
+  tell(stage, channel, `MESSAGE_REACTION_${isAdded ? 'ADD' : 'REMOVE'}`, { ...data, ...member }, ['reactions', 'directReactions']);
 }
 
 export function press(stage: DiscordStage, input: z.input<typeof pressSchema>): void {
@@ -148,7 +151,10 @@ export function setChannel({ world }: DiscordStage, input: z.input<typeof channe
   return world.showChannel(world.openChannel(channelSchema.parse(input)));
 }
 
-/** A message as an event: with the server and the member, which the history leaves out. Texts of others are empty for a bot that may not read them. */
+/**
+ * A message as an event: with the server and the member, which the history leaves out. Texts of
+ * others are empty for a bot that may not read them.
+ */
 export function tellMessage(
   stage: DiscordStage,
   channel: DiscordChannel,
@@ -216,7 +222,8 @@ function emojiOf(emoji: string): { id: string | null; name: string } {
 
 function look({ world }: DiscordStage, { bot, from, channel }: { bot?: string; from: DiscordUser; channel?: string }) {
   world.people.set(from.id, { ...world.people.get(from.id), ...from });
-  const found = channel === undefined ? world.directChat(world.bot(bot), from.id) : (world.channels.get(channel) ?? world.openChannel({ id: channel })); // prettier-ignore
+  // prettier-ignore
+  const found = channel === undefined ? world.directChat(world.bot(bot), from.id) : (world.channels.get(channel) ?? world.openChannel({ id: channel }));
   return { world, channel: found };
 }
 

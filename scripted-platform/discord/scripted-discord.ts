@@ -1,8 +1,9 @@
-// A scripted Discord: a server with the wires of the REST API (version 10) and the gateway, whose users are played by a test or over HTTP
-// (docs/scripted-platform.md). It keeps nothing on disk.
+// A scripted Discord: a server with the wires of the REST API (version 10) and the gateway, whose
+// users are played by a test or over HTTP (docs/scripted-platform.md). It keeps nothing on disk.
 import type { z } from 'zod';
 import { WebSocketServer } from 'ws';
-import { recordOf, serveApi, type Answer, type ApiCall, type ApiRequest, type ApiServer, type Control, type ServerOptions } from '../api-server.ts'; // prettier-ignore
+// prettier-ignore
+import { recordOf, serveApi, type Answer, type ApiCall, type ApiRequest, type ApiServer, type Control, type ServerOptions } from '../api-server.ts';
 import type { Refusal } from '../faults.ts';
 import { disorderSchema, Pushes, type Disorder } from '../pushes.ts';
 import { Gateway, type GatewayDrop } from './gateway.ts';
@@ -54,7 +55,10 @@ export const DISCORD_BOT: DiscordBot = {
 const HEARTBEAT_MS = 41_250;
 const NONCE_MS = 300_000;
 
-/** Starts a scripted Discord; fulfils when it listens, rejects with the socket's error when it cannot. */
+/**
+ * Starts a scripted Discord; fulfils when it listens, rejects with the socket's error when it
+ * cannot.
+ */
 export async function startScriptedDiscord(options: ScriptedDiscordOptions = {}): Promise<ScriptedDiscord> {
   const { bots = [{}], heartbeatMs = HEARTBEAT_MS, nonceMs = NONCE_MS } = options;
   const record = recordOf(options);
@@ -165,7 +169,8 @@ function refuse({ status, description, retryAfter }: Refusal): Answer {
   if (retryAfter === undefined) return failure(status, 0, description ?? `${status}: Internal Server Error`);
   const isGlobal = description === 'global';
   const body = { message: 'You are being rate limited.', retry_after: retryAfter, global: isGlobal };
-  const scope = isGlobal ? { 'x-ratelimit-global': 'true', 'x-ratelimit-scope': 'global' } : { 'x-ratelimit-scope': 'user' }; // prettier-ignore
+  // prettier-ignore
+  const scope = isGlobal ? { 'x-ratelimit-global': 'true', 'x-ratelimit-scope': 'global' } : { 'x-ratelimit-scope': 'user' };
   return { status: 429, body, headers: { 'retry-after': String(retryAfter), ...scope } };
 }
 

@@ -1,4 +1,5 @@
-// What a scripted Discord knows: its bots, people, servers and channels, and the messages of each channel.
+// What a scripted Discord knows: its bots, people, servers and channels, and the messages of each
+// channel.
 import { randomUUID } from 'node:crypto';
 
 export type Json = Record<string, unknown>;
@@ -68,7 +69,8 @@ export class World {
   /** The bot of this id; absent: the first. */
   bot(id = this.bots[0]?.id): DiscordBot {
     const found = this.bots.find((bot) => bot.id === id);
-    if (found === undefined) throw new Error(`There is no bot ${id}: the bots are ${this.bots.map((bot) => bot.id).join(', ')}`); // prettier-ignore
+    // prettier-ignore
+    if (found === undefined) throw new Error(`There is no bot ${id}: the bots are ${this.bots.map((bot) => bot.id).join(', ')}`);
     return found;
   }
 

@@ -1,4 +1,5 @@
-// The methods of the daemon that a scripted Signal answers, as a table. Each reads the parameters of a call and returns its result, or throws `Refused`.
+// The methods of the daemon that a scripted Signal answers, as a table. Each reads the parameters
+// of a call and returns its result, or throws `Refused`.
 import { Refused, TEXT_BYTES_MAX, type Json, type Message, type World } from './world.ts';
 
 type Method = (world: World, parameters: Json) => unknown;
@@ -23,7 +24,8 @@ export const METHODS: Readonly<Record<string, Method>> = {
     if (invalid !== undefined) throw new Refused(-1, `Invalid textStyle syntax (${invalid})`);
     const text = String(message as string);
     if (text === '' && files.length === 0)
-      throw new Refused(-1, 'Sending empty message is not allowed, either a message, attachment or sticker must be given.'); // prettier-ignore
+      // prettier-ignore
+      throw new Refused(-1, 'Sending empty message is not allowed, either a message, attachment or sticker must be given.');
     // What does not fit is in a file, which apps show as text.
     const isLong = Buffer.byteLength(text) > TEXT_BYTES_MAX;
     const long = isLong ? [{ name: 'long-text', type: 'text/x-signal-plain', bytes: Buffer.byteLength(text) }] : [];

@@ -1,4 +1,5 @@
-// What people do in the chats of a scripted Signal: they write, edit and react, and the account of the bot gets an envelope.
+// What people do in the chats of a scripted Signal: they write, edit and react, and the account of
+// the bot gets an envelope.
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { findMessage } from './methods.ts';
@@ -99,7 +100,8 @@ export function react(world: World, input: z.input<typeof reactSchema>): void {
   else delete message.reactions[person.uuid];
   const { uuid, number } = world.personOf(message.author);
   const at = world.newTimestamp();
-  const reaction = { emoji, targetAuthor: number, targetAuthorNumber: number, targetAuthorUuid: uuid, targetSentTimestamp: timestamp, isRemove: !isAdded }; // prettier-ignore
+  // prettier-ignore
+  const reaction = { emoji, targetAuthor: number, targetAuthorNumber: number, targetAuthorUuid: uuid, targetSentTimestamp: timestamp, isRemove: !isAdded };
   push(world, person, at, { dataMessage: { timestamp: at, message: null, reaction, ...groupInfo(group) } });
 }
 

@@ -1,5 +1,6 @@
-// A scripted Signal: a server with the JSON-RPC wire of signal-cli's daemon for one account, whose correspondents are played by a test or over HTTP
-// (docs/scripted-platform.md). It keeps nothing on disk.
+// A scripted Signal: a server with the JSON-RPC wire of signal-cli's daemon for one account, whose
+// correspondents are played by a test or over HTTP (docs/scripted-platform.md). It keeps nothing on
+// disk.
 import type { z } from 'zod';
 import {
   recordOf,
@@ -33,7 +34,10 @@ export interface ScriptedSignal extends ApiServer {
   setPerson: (input: Parameters<typeof setPerson>[1]) => Person;
   /** Makes a group known, or has the bot removed from it. */
   setGroup: (input: Parameters<typeof setGroup>[1]) => Group;
-  /** The messages of a chat as they are now, oldest first: of a group by its id, of a person by the number or the UUID. */
+  /**
+   * The messages of a chat as they are now, oldest first: of a group by its id, of a person by the
+   * number or the UUID.
+   */
   messages: (chat: string) => Message[];
   /** The envelopes that the daemon has not received. */
   waiting: () => Json[];
@@ -45,7 +49,10 @@ export interface ScriptedSignal extends ApiServer {
 
 export const SIGNAL_NUMBER = '+4915100000001';
 
-/** Starts a scripted Signal; fulfils when it listens, rejects with the socket's error when it cannot. */
+/**
+ * Starts a scripted Signal; fulfils when it listens, rejects with the socket's error when it
+ * cannot.
+ */
 export async function startScriptedSignal(options: ScriptedSignalOptions = {}): Promise<ScriptedSignal> {
   const { number = SIGNAL_NUMBER, receiveSecondsMax = Infinity } = options;
   const record = recordOf(options);
@@ -111,7 +118,10 @@ function callOf(world: World, receiveSecondsMax: number, { path, parameters, hea
   return { method, bot: world.bot.number, chat, run };
 }
 
-/** With the status 200, the daemon has answered with an error: `description` is its code and its words. Every other status comes from before the daemon. */
+/**
+ * With the status 200, the daemon has answered with an error: `description` is its code and its
+ * words. Every other status comes from before the daemon.
+ */
 function refuse({ status, description = '', retryAfter }: Refusal): Answer {
   if (retryAfter !== undefined) {
     const results = [{ type: 'RATE_LIMIT_FAILURE', retryAfterSeconds: retryAfter }];

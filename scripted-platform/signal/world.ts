@@ -1,4 +1,5 @@
-// What a scripted Signal knows: the account of the bot, people, groups, the messages of each chat, and the envelopes that wait at Signal for the daemon.
+// What a scripted Signal knows: the account of the bot, people, groups, the messages of each chat,
+// and the envelopes that wait at Signal for the daemon.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Recorded, RecordedPush } from '../call-log.ts';
@@ -127,7 +128,10 @@ export class World {
     this.#arrived.resolve();
   }
 
-  /** As the daemon receives: what it hands over is acknowledged to Signal before, and is not handed over again. */
+  /**
+   * As the daemon receives: what it hands over is acknowledged to Signal before, and is not handed
+   * over again.
+   */
   async receive(seconds: number, messagesMax: number): Promise<Json[]> {
     if (this.#isReceiving)
       throw new Refused(-1, 'Receive command cannot be used if messages are already being received.');

@@ -1,4 +1,5 @@
-// Sends the events of one app to it: to its request URL, signed, or over its sockets. Slack tries an event three more times; then it is lost.
+// Sends the events of one app to it: to its request URL, signed, or over its sockets. Slack tries
+// an event three more times; then it is lost.
 import { createHmac } from 'node:crypto';
 import type { Recorded, RecordedPush } from '../call-log.ts';
 import { post, Pushes, type Disorder, type PostFailure, type PushRules } from '../pushes.ts';
@@ -43,7 +44,10 @@ export class EventSender {
     this.sockets = sockets;
   }
 
-  /** Sets the request URL after Slack's check of it. Rejects when the receiver does not answer with the challenge. */
+  /**
+   * Sets the request URL after Slack's check of it. Rejects when the receiver does not answer with
+   * the challenge.
+   */
   async subscribe(url: string, interactivityUrl: string): Promise<void> {
     const challenge = this.#workspace.newId('challenge-');
     const body = JSON.stringify({ token: TOKEN, challenge, type: 'url_verification' });
@@ -57,7 +61,8 @@ export class EventSender {
     const failure = await post(posting, this.#record, new AbortController().signal);
     const answer = this.#record.entries.findLast((push) => push.url === url)?.answer ?? '';
     if (failure !== null || !(answer === challenge || answer.includes(`"${challenge}"`)))
-      throw new Error(`${url} did not answer with the challenge: its answer was ${failure?.status ?? 200} "${answer.slice(0, 200)}"`); // prettier-ignore
+      // prettier-ignore
+      throw new Error(`${url} did not answer with the challenge: its answer was ${failure?.status ?? 200} "${answer.slice(0, 200)}"`);
     this.eventsUrl = url;
     this.interactivityUrl = interactivityUrl;
   }
@@ -83,7 +88,8 @@ export class EventSender {
 
   tellChange(channel: Channel, message: Message, previous: Message): void {
     const ts = this.#workspace.newTs();
-    this.tell(channel, { type: 'message', subtype: 'message_changed', channel: channel.id, channel_type: channel.kind, hidden: true, ts, event_ts: ts, message, previous_message: previous }); // prettier-ignore
+    // prettier-ignore
+    this.tell(channel, { type: 'message', subtype: 'message_changed', channel: channel.id, channel_type: channel.kind, hidden: true, ts, event_ts: ts, message, previous_message: previous });
   }
 
   tell(channel: Channel, event: Json): void {
@@ -121,7 +127,8 @@ export class EventSender {
       const body = isForm
         ? new URLSearchParams({ payload: JSON.stringify(payload) }).toString()
         : JSON.stringify(payload);
-      const retry = failed === null ? {} : { 'x-slack-retry-num': String(attempt - 1), 'x-slack-retry-reason': RETRY_REASONS[failed.kind] }; // prettier-ignore
+      // prettier-ignore
+      const retry = failed === null ? {} : { 'x-slack-retry-num': String(attempt - 1), 'x-slack-retry-reason': RETRY_REASONS[failed.kind] };
       const headers = {
         ...this.#sign(body, isForm ? 'application/x-www-form-urlencoded' : 'application/json'),
         ...retry,

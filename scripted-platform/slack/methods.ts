@@ -1,5 +1,5 @@
-// The methods of the Web API that a scripted Slack answers, as a table. Each reads the parameters of a call and returns what the answer contains beside
-// `ok`, or throws `Refused`.
+// The methods of the Web API that a scripted Slack answers, as a table. Each reads the parameters
+// of a call and returns what the answer contains beside `ok`, or throws `Refused`.
 import { checkBlocks } from './check-blocks.ts';
 import type { EventSender } from './event-sender.ts';
 import { isTrue, objectOf, objectsOf, textOf } from './read-values.ts';
@@ -80,7 +80,8 @@ export const METHODS: Readonly<Record<string, Method>> = {
     const parent = messages.get(textOf(call.parameters.ts));
     if (parent === undefined) throw new Refused('thread_not_found');
     const threadTs = parent.thread_ts ?? parent.ts;
-    return pageOf(call.parameters, [...messages.values()].filter(({ ts, thread_ts: thread }) => ts === threadTs || thread === threadTs)); // prettier-ignore
+    // prettier-ignore
+    return pageOf(call.parameters, [...messages.values()].filter(({ ts, thread_ts: thread }) => ts === threadTs || thread === threadTs));
   },
   'conversations.info': (call) => ({ channel: describeChannel(channelOf(call)) }),
   'conversations.list': ({ workspace }) => ({ channels: [...workspace.channels.values()].map(describeChannel) }),
@@ -215,7 +216,8 @@ function pageOf(parameters: Json, messages: Message[]): Json {
   const shown = within
     .slice(begin, begin + limit)
     .map((message) => (isTrue(parameters.include_all_metadata) ? message : { ...message, metadata: undefined }));
-  return { messages: shown, has_more: hasMore, response_metadata: { next_cursor: hasMore ? `scripted:${begin + limit}` : '' } }; // prettier-ignore
+  // prettier-ignore
+  return { messages: shown, has_more: hasMore, response_metadata: { next_cursor: hasMore ? `scripted:${begin + limit}` : '' } };
 }
 
 function describeChannel({ id, kind, name, user, isMember, isArchived }: Channel): Json {
@@ -226,7 +228,8 @@ function describeChannel({ id, kind, name, user, isMember, isArchived }: Channel
     is_mpim: kind === 'mpim',
   };
   const isPrivate = kind !== 'channel';
-  return { id, name, ...kinds, is_private: isPrivate, is_member: isMember, is_archived: isArchived, ...(user === undefined ? {} : { user }) }; // prettier-ignore
+  // prettier-ignore
+  return { id, name, ...kinds, is_private: isPrivate, is_member: isMember, is_archived: isArchived, ...(user === undefined ? {} : { user }) };
 }
 
 function reactionOf(call: MethodCall) {

@@ -1,4 +1,5 @@
-// What people do in the channels of a scripted Slack: they write, edit, delete, react and press buttons, and each app that sees it gets events.
+// What people do in the channels of a scripted Slack: they write, edit, delete, react and press
+// buttons, and each app that sees it gets events.
 import { z } from 'zod';
 import { buttonsOf, wordsOf } from './check-blocks.ts';
 import type { EventSender } from './event-sender.ts';
@@ -76,7 +77,8 @@ export function say(stage: Stage, input: z.input<typeof saySchema>): Message {
   const { workspace } = stage;
   const stored = files.map(({ name, type, base64, bytes, text: words = '' }) => {
     const id = workspace.newId('F');
-    const content = bytes === undefined ? Buffer.from(base64 ?? words, base64 === undefined ? 'utf8' : 'base64') : Buffer.from(bytes); // prettier-ignore
+    // prettier-ignore
+    const content = bytes === undefined ? Buffer.from(base64 ?? words, base64 === undefined ? 'utf8' : 'base64') : Buffer.from(bytes);
     const file = { id, name, type, bytes: content };
     workspace.files.set(id, file);
     return workspace.describeFile(file, stage.origin());
@@ -110,7 +112,8 @@ export function remove(stage: Stage, input: z.input<typeof removeSchema>): void 
   const previous = messageOf(channel, ts);
   channel.messages.delete(ts);
   const at = stage.workspace.newTs();
-  const event = { type: 'message', subtype: 'message_deleted', channel: channel.id, channel_type: channel.kind, hidden: true, deleted_ts: ts, ts: at, event_ts: at, previous_message: previous }; // prettier-ignore
+  // prettier-ignore
+  const event = { type: 'message', subtype: 'message_deleted', channel: channel.id, channel_type: channel.kind, hidden: true, deleted_ts: ts, ts: at, event_ts: at, previous_message: previous };
   for (const sender of senders) sender.tell(channel, event);
 }
 
@@ -123,7 +126,8 @@ export function react(stage: Stage, input: z.input<typeof reactSchema>): void {
   const others = message.reactions?.filter((each) => each !== entry) ?? [];
   message.reactions = users.length === 0 ? others : [...others, { name: emoji, users, count: users.length }];
   const item = { type: 'message', channel: channel.id, ts };
-  const event = { type: isAdded ? 'reaction_added' : 'reaction_removed', user: from.id, reaction: emoji, item, item_user: message.user, event_ts: stage.workspace.newTs() }; // prettier-ignore
+  // prettier-ignore
+  const event = { type: isAdded ? 'reaction_added' : 'reaction_removed', user: from.id, reaction: emoji, item, item_user: message.user, event_ts: stage.workspace.newTs() };
   for (const sender of senders) sender.tell(channel, event);
 }
 
@@ -131,7 +135,8 @@ export function press(stage: Stage, input: z.input<typeof pressSchema>): void {
   const { ts, button, from, ...place } = pressSchema.parse(input);
   const { channel, app, workspace, senders } = look(stage, { ...place, from });
   const message = messageOf(channel, ts);
-  const pressed = buttonsOf(message.blocks).find(({ value, action_id: action, text }) => [value, action, wordsOf(text)].includes(button)); // prettier-ignore
+  // prettier-ignore
+  const pressed = buttonsOf(message.blocks).find(({ value, action_id: action, text }) => [value, action, wordsOf(text)].includes(button));
   if (pressed === undefined) throw new Error(`Message ${ts} has no button "${button}"`);
   const block = message.blocks?.find((each) => buttonsOf([each]).includes(pressed));
   const owner = workspace.apps.find(({ botUser }) => botUser === message.user) ?? app;
@@ -154,14 +159,18 @@ export function setChannel({ workspace }: Stage, input: z.input<typeof channelSc
   return { ...channel };
 }
 
-/** The channel, the app whose direct chat it would be, and the senders to the apps that see the channel. */
+/**
+ * The channel, the app whose direct chat it would be, and the senders to the apps that see the
+ * channel.
+ */
 function look(
   { workspace, senders }: Stage,
   { app: id, from, channel }: { app?: string; from: Person; channel?: string },
 ) {
   const app = workspace.app(id);
   workspace.people.set(from.id, { ...workspace.people.get(from.id), ...from });
-  const found = channel === undefined ? workspace.directChat(app, from.id) : (workspace.channels.get(channel) ?? workspace.openChannel({ id: channel })); // prettier-ignore
+  // prettier-ignore
+  const found = channel === undefined ? workspace.directChat(app, from.id) : (workspace.channels.get(channel) ?? workspace.openChannel({ id: channel }));
   return { app, workspace, channel: found, senders: seeing(senders, found, app) };
 }
 

@@ -1,8 +1,9 @@
-// A scripted Slack: a server with the wires of the Web API, the Events API and Socket Mode, whose users are played by a test or over HTTP
-// (docs/scripted-platform.md). It keeps nothing on disk.
+// A scripted Slack: a server with the wires of the Web API, the Events API and Socket Mode, whose
+// users are played by a test or over HTTP (docs/scripted-platform.md). It keeps nothing on disk.
 import type { z } from 'zod';
 import { WebSocketServer } from 'ws';
-import { recordOf, serveApi, type Answer, type ApiCall, type ApiRequest, type ApiServer, type Control, type ServerOptions } from '../api-server.ts'; // prettier-ignore
+// prettier-ignore
+import { recordOf, serveApi, type Answer, type ApiCall, type ApiRequest, type ApiServer, type Control, type ServerOptions } from '../api-server.ts';
 import type { Refusal } from '../faults.ts';
 import { disorderSchema, type Disorder, type PushRules } from '../pushes.ts';
 import { EventSender } from './event-sender.ts';
@@ -35,7 +36,10 @@ export interface ScriptedSlack extends ApiServer {
   setChannel: (input: Parameters<typeof setChannel>[1]) => Json;
   /** The messages of a channel as they are now, oldest first. */
   messages: (channel: string) => Message[];
-  /** Has events and presses posted to these addresses, after Slack's check of the first. Rejects when it fails. `app`: its id; absent: the first. */
+  /**
+   * Has events and presses posted to these addresses, after Slack's check of the first. Rejects
+   * when it fails. `app`: its id; absent: the first.
+   */
   subscribe: (url: string, interactivityUrl?: string, app?: string) => Promise<void>;
   /** How many sockets an app holds. */
   socketCount: (app?: string) => number;
@@ -59,7 +63,9 @@ const PUSH_TIMEOUT_MS = 3000;
 const PUSH_RETRY_MS = [100, 60_000, 300_000] as const;
 const LOGIN_PAGE = '<!DOCTYPE html><html><body>Sign in to Slack</body></html>';
 
-/** Starts a scripted Slack; fulfils when it listens, rejects with the socket's error when it cannot. */
+/**
+ * Starts a scripted Slack; fulfils when it listens, rejects with the socket's error when it cannot.
+ */
 export async function startScriptedSlack(options: ScriptedSlackOptions = {}): Promise<ScriptedSlack> {
   const { pushTimeoutMs = PUSH_TIMEOUT_MS, pushRetryMs = PUSH_RETRY_MS, apps = [{}] } = options;
   const rules: PushRules = {

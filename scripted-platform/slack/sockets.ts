@@ -1,4 +1,5 @@
-// The connections of one app in Socket Mode. An envelope goes to one of them, and counts as received when its id comes back.
+// The connections of one app in Socket Mode. An envelope goes to one of them, and counts as
+// received when its id comes back.
 import type http from 'node:http';
 import type { Duplex } from 'node:stream';
 import { randomUUID } from 'node:crypto';
@@ -51,7 +52,10 @@ export class Sockets {
     return true;
   }
 
-  /** Sends an envelope over the connection that is next; false: there is none, or it was not acknowledged. */
+  /**
+   * Sends an envelope over the connection that is next; false: there is none, or it was not
+   * acknowledged.
+   */
   async send({ kind, payload, attempt, timeoutMs }: Envelope): Promise<boolean> {
     const [socket] = this.#open;
     if (socket === undefined) return false;
@@ -118,6 +122,7 @@ export class Sockets {
       build_number: 1,
       approximate_connection_time: 18_060,
     };
-    socket.send(JSON.stringify({ type: 'hello', num_connections: this.#open.size, debug_info: debug, connection_info: { app_id: this.#appId } })); // prettier-ignore
+    // prettier-ignore
+    socket.send(JSON.stringify({ type: 'hello', num_connections: this.#open.size, debug_info: debug, connection_info: { app_id: this.#appId } }));
   }
 }

@@ -95,7 +95,8 @@ export class Workspace {
     const known = this.channels.get(given.id);
     if (known !== undefined) return Object.assign(known, given);
     const kind = given.id.startsWith('D') ? 'im' : given.id.startsWith('G') ? 'group' : 'channel';
-    const channel: Channel = { kind, name: given.id.toLowerCase(), isMember: true, isArchived: false, messages: new Map(), ...given }; // prettier-ignore
+    // prettier-ignore
+    const channel: Channel = { kind, name: given.id.toLowerCase(), isMember: true, isArchived: false, messages: new Map(), ...given };
     this.channels.set(channel.id, channel);
     return channel;
   }
@@ -117,6 +118,7 @@ export class Workspace {
   describeFile({ id, name, type, bytes }: StoredFile, origin: string): Json {
     const extension = /\.(\w+)$/.exec(name)?.[1] ?? 'text';
     const url = `${origin}/files-pri/${id}/${encodeURIComponent(name)}`;
-    return { id, name, title: name, mimetype: type, filetype: extension, size: bytes?.length ?? 0, mode: 'hosted', url_private: url, url_private_download: url }; // prettier-ignore
+    // prettier-ignore
+    return { id, name, title: name, mimetype: type, filetype: extension, size: bytes?.length ?? 0, mode: 'hosted', url_private: url, url_private_download: url };
   }
 }

@@ -1,5 +1,5 @@
-// A text with its entities, as Telegram reads it from a parse mode, and the mistakes that it finds. Offsets and lengths of entities count UTF-16 code
-// units, offsets in errors count bytes.
+// A text with its entities, as Telegram reads it from a parse mode, and the mistakes that it finds.
+// Offsets and lengths of entities count UTF-16 code units, offsets in errors count bytes.
 import { Refused } from './refused.ts';
 
 export interface Entity {

@@ -1,4 +1,5 @@
-// The methods of the Bot API that a scripted Telegram answers, as a table. Each reads the parameters of a call and returns its result, or throws `Refused`.
+// The methods of the Bot API that a scripted Telegram answers, as a table. Each reads the
+// parameters of a call and returns its result, or throws `Refused`.
 import type { Bot } from './bots.ts';
 import type { UploadedFile } from '../call-log.ts';
 import { isRecord } from '../read-parameters.ts';
@@ -168,11 +169,14 @@ function edit(call: MethodCall, what: 'text' | 'caption' | 'reply_markup'): Mess
   if (what === 'text' && message.text === undefined) throw new Refused(400, 'there is no text in the message to edit');
   const markup = readMarkup(parameters.reply_markup);
   const content = what === 'reply_markup' ? {} : contentOf(call, what);
-  const before = JSON.stringify([message.text, message.entities, message.caption, message.caption_entities, message.reply_markup]); // prettier-ignore
+  // prettier-ignore
+  const before = JSON.stringify([message.text, message.entities, message.caption, message.caption_entities, message.reply_markup]);
   Object.assign(message, { entities: undefined, reply_markup: undefined }, content, { reply_markup: markup });
-  const after = JSON.stringify([message.text, message.entities, message.caption, message.caption_entities, message.reply_markup]); // prettier-ignore
+  // prettier-ignore
+  const after = JSON.stringify([message.text, message.entities, message.caption, message.caption_entities, message.reply_markup]);
   if (before === after)
-    throw new Refused(400, 'message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message'); // prettier-ignore
+    // prettier-ignore
+    throw new Refused(400, 'message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message');
   message.edit_date = Math.floor(Date.now() / 1000);
   return message;
 }

@@ -66,13 +66,15 @@ function trim({ text, entities }: FormattedText): FormattedText {
     const end = Math.min(entity.offset + entity.length - start, trimmed.length);
     return end > offset ? [{ ...entity, offset, length: end - offset }] : [];
   });
-  const inOrder = kept.filter((entity) => isKept(entity, kept)).toSorted((a, b) => a.offset - b.offset || b.length - a.length); // prettier-ignore
+  // prettier-ignore
+  const inOrder = kept.filter((entity) => isKept(entity, kept)).toSorted((a, b) => a.offset - b.offset || b.length - a.length);
   return { text: trimmed, entities: inOrder.slice(0, ENTITIES_MAX) };
 }
 
 function isKept({ type, url, offset, length }: Entity, all: Entity[]): boolean {
   if (type !== 'text_link') return true;
-  const hasCode = all.some((other) => other.type === 'code' && other.offset < offset + length && offset < other.offset + other.length); // prettier-ignore
+  // prettier-ignore
+  const hasCode = all.some((other) => other.type === 'code' && other.offset < offset + length && offset < other.offset + other.length);
   return LINK.test(url ?? '') && !hasCode;
 }
 
@@ -82,7 +84,8 @@ function fileOf({ world, parameters, files }: Outgoing, kind: Exclude<Kind, 'tex
   const field = named.startsWith('attach://') ? named.slice('attach://'.length) : kind;
   const uploaded = files.find((file) => file.field === field) ?? world.files.get(named);
   if (uploaded === undefined)
-    throw new Refused(400, named === '' ? `there is no ${kind} in the request` : 'wrong remote file identifier specified: Wrong string length'); // prettier-ignore
+    // prettier-ignore
+    throw new Refused(400, named === '' ? `there is no ${kind} in the request` : 'wrong remote file identifier specified: Wrong string length');
   if (uploaded.bytes.length === 0) throw new Refused(400, 'file must be non-empty');
   if (uploaded.bytes.length > UPLOAD_BYTES_MAX) throw new Refused(413, 'Request Entity Too Large');
   if (kind === 'photo') checkPhoto(uploaded);
@@ -92,8 +95,10 @@ function fileOf({ world, parameters, files }: Outgoing, kind: Exclude<Kind, 'tex
 
 /** Throws `Refused`. Of the shape, only that of a PNG is read. */
 function checkPhoto({ name, bytes }: Pick<UploadedFile, 'name' | 'bytes'>): void {
-  if (bytes.length > PHOTO_BYTES_MAX) throw new Refused(400, `file "${name}" of size ${bytes.length} bytes is too big for a photo`); // prettier-ignore
-  if (!/^(?:\x89PNG|\xff\xd8\xff|RIFF.{4}WEBP)/s.test(bytes.toString('latin1', 0, 12))) throw new Refused(400, 'IMAGE_PROCESS_FAILED'); // prettier-ignore
+  // prettier-ignore
+  if (bytes.length > PHOTO_BYTES_MAX) throw new Refused(400, `file "${name}" of size ${bytes.length} bytes is too big for a photo`);
+  // prettier-ignore
+  if (!/^(?:\x89PNG|\xff\xd8\xff|RIFF.{4}WEBP)/s.test(bytes.toString('latin1', 0, 12))) throw new Refused(400, 'IMAGE_PROCESS_FAILED');
   if (bytes[0] !== 0x89 || bytes.length < 24) return;
   const [width, height] = [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
   const isOdd = Math.max(width, height) > PHOTO_RATIO_MAX * Math.min(width, height);

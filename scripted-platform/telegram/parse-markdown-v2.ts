@@ -1,4 +1,5 @@
-// Reads MarkdownV2 as Telegram does: into the text and its entities, or the mistake that Telegram names.
+// Reads MarkdownV2 as Telegram does: into the text and its entities, or the mistake that Telegram
+// names.
 import {
   bytesBefore,
   cannotFindEnd,

@@ -100,9 +100,11 @@ function parseHtml(source: string): FormattedText {
       const tag = name.toLowerCase();
       const type = HTML_TYPES[tag];
       if (type === undefined) throw parseFault(`Unsupported start tag "${tag}" ${where}`);
-      if (tag === 'span' && !/class=["']?tg-spoiler/.test(attributes)) throw parseFault(`Tag "span" must have class "tg-spoiler" ${where}`); // prettier-ignore
+      // prettier-ignore
+      if (tag === 'span' && !/class=["']?tg-spoiler/.test(attributes)) throw parseFault(`Tag "span" must have class "tg-spoiler" ${where}`);
       const argument = /(?:href|class|emoji-id)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))/.exec(attributes);
-      open.push({ type, tag, offset: text.length, at: match.index, argument: argument?.[1] ?? argument?.[2] ?? argument?.[3] ?? '' }); // prettier-ignore
+      // prettier-ignore
+      open.push({ type, tag, offset: text.length, at: match.index, argument: argument?.[1] ?? argument?.[2] ?? argument?.[3] ?? '' });
     } else {
       const last = open.pop();
       if (last === undefined) throw parseFault(`Unexpected end tag ${where}`);

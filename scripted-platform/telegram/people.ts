@@ -1,4 +1,5 @@
-// What people do in the chats of a scripted Telegram: they write, edit, react and press buttons, and each bot that sees it gets an update.
+// What people do in the chats of a scripted Telegram: they write, edit, react and press buttons,
+// and each bot that sees it gets an update.
 import { z } from 'zod';
 import { findEntities } from './find-entities.ts';
 import type { Bot, Bots } from './bots.ts';
@@ -95,11 +96,13 @@ export function say(stage: Stage, input: Saying): Message {
     from,
     ...topic,
     ...(answered === undefined ? {} : { reply_to_message: { ...answered, reply_to_message: undefined } }),
-    ...(forwardedFrom === undefined ? {} : { forward_origin: { type: 'user', sender_user: forwardedFrom, date }, forward_date: date }), // prettier-ignore
+    // prettier-ignore
+    ...(forwardedFrom === undefined ? {} : { forward_origin: { type: 'user', sender_user: forwardedFrom, date }, forward_date: date }),
   };
   if (files.length > 1) common.media_group_id = stage.world.newId('album-');
   const contents = files.map(({ kind, name, type, base64, bytes, text: words = '' }, index) => {
-    const content = bytes === undefined ? Buffer.from(base64 ?? words, base64 === undefined ? 'utf8' : 'base64') : Buffer.from(bytes); // prettier-ignore
+    // prettier-ignore
+    const content = bytes === undefined ? Buffer.from(base64 ?? words, base64 === undefined ? 'utf8' : 'base64') : Buffer.from(bytes);
     const { info } = stage.world.addFile({ name, type, bytes: content }, FOLDERS[kind]);
     return { [kind]: describeFile(kind, info, { name, type }), ...(index === 0 ? marked(text, 'caption') : {}) };
   });
@@ -138,7 +141,8 @@ export function press(stage: Stage, input: z.input<typeof pressSchema>): string 
   const { messageId, button, from, ...where } = pressSchema.parse(input);
   const seen = look(stage, { ...where, from });
   const message = messageOf(seen[0].chat, messageId);
-  const pressed = buttonsOf(message.reply_markup).find(({ text, callback_data: data }) => data === button || text === button); // prettier-ignore
+  // prettier-ignore
+  const pressed = buttonsOf(message.reply_markup).find(({ text, callback_data: data }) => data === button || text === button);
   if (pressed === undefined) throw new Error(`Message ${messageId} has no button "${button}"`);
   // A press goes to the bot whose message it is.
   const owner = seen.find((each) => each.bot.user.id === message.from?.id) ?? seen[0];
@@ -209,7 +213,8 @@ function topicOf(
   return {
     message_thread_id: threadId,
     is_topic_message: true,
-    reply_to_message: { message_id: threadId, chat: chat.info, date, message_thread_id: threadId, is_topic_message: true, forum_topic_created: created }, // prettier-ignore
+    // prettier-ignore
+    reply_to_message: { message_id: threadId, chat: chat.info, date, message_thread_id: threadId, is_topic_message: true, forum_topic_created: created },
   };
 }
 

@@ -1,5 +1,5 @@
-// A scripted Telegram: a server with the wire of the Bot API, whose users are played by a test or over HTTP (docs/scripted-platform.md). It keeps
-// nothing on disk.
+// A scripted Telegram: a server with the wire of the Bot API, whose users are played by a test or
+// over HTTP (docs/scripted-platform.md). It keeps nothing on disk.
 import {
   recordOf,
   serveApi,
@@ -20,13 +20,19 @@ import type { Update } from './update-queue.ts';
 import { World, type ChatInfo, type Json, type Message } from './world.ts';
 
 export interface ScriptedTelegramOptions extends ServerOptions {
-  /** The tokens of its bots, `<id>:<secret>`; absent: one, `110201543:scripted`. Several with one id are of one bot. */
+  /**
+   * The tokens of its bots, `<id>:<secret>`; absent: one, `110201543:scripted`. Several with one id
+   * are of one bot.
+   */
   tokens?: string[];
   /** False: in groups, bots receive only commands, mentions and answers to them. Absent: true. */
   readsAllGroupMessages?: boolean;
   /** How long a webhook may take; absent: 60 s. */
   pushTimeoutMs?: number;
-  /** The wait before the first further attempt to push, which then doubles up to a minute; absent: 1 s. */
+  /**
+   * The wait before the first further attempt to push, which then doubles up to a minute; absent: 1
+   * s.
+   */
   pushRetryMs?: number;
 }
 
@@ -45,7 +51,10 @@ export interface ScriptedTelegram extends ApiServer {
   answerOf: (pressId: string) => string | null;
   /** Makes a chat known, or has its people block the bot. */
   setChat: (input: Parameters<typeof setChat>[1]) => ChatInfo;
-  /** The messages of a chat as they are now, oldest first. `bot`: the id of the one whose direct chat it is; absent: the first. */
+  /**
+   * The messages of a chat as they are now, oldest first. `bot`: the id of the one whose direct
+   * chat it is; absent: the first.
+   */
   messages: (chat: number, bot?: string) => Message[];
   /** The updates that a bot has not confirmed. */
   pendingUpdates: (bot?: string) => Update[];
@@ -58,7 +67,10 @@ const PUSH_TIMEOUT_MS = 60_000;
 const PUSH_RETRY_MS = 1000;
 const PUSH_RETRY_MS_MAX = 60_000;
 
-/** Starts a scripted Telegram; fulfils when it listens, rejects with the socket's error when it cannot. */
+/**
+ * Starts a scripted Telegram; fulfils when it listens, rejects with the socket's error when it
+ * cannot.
+ */
 export async function startScriptedTelegram(options: ScriptedTelegramOptions = {}): Promise<ScriptedTelegram> {
   const { pushTimeoutMs = PUSH_TIMEOUT_MS, pushRetryMs = PUSH_RETRY_MS } = options;
   const rules: PushRules = {
@@ -127,7 +139,8 @@ function callOf({ world, bots }: Stage, request: ApiRequest): ApiCall {
     if (carryOut === undefined) return failure(404, 'Not Found');
     try {
       const result = await carryOut({ world: world, bot, parameters, files, signal });
-      const shown = typeof result === 'object' && result !== null && 'message_id' in result ? withoutScript(result as Json) : result; // prettier-ignore
+      // prettier-ignore
+      const shown = typeof result === 'object' && result !== null && 'message_id' in result ? withoutScript(result as Json) : result;
       return { status: 200, body: { ok: true, result: structuredClone(shown) } };
     } catch (error) {
       if (error instanceof Refused) return failure(error.status, error.message);

@@ -1,4 +1,5 @@
-// The updates of one bot: they wait until the bot confirms them, by the offset of its next poll or by accepting them at its webhook.
+// The updates of one bot: they wait until the bot confirms them, by the offset of its next poll or
+// by accepting them at its webhook.
 import type { Recorded, RecordedPush } from '../call-log.ts';
 import { Pushes, post, type Disorder, type PostFailure, type PushRules } from '../pushes.ts';
 import { Refused } from './refused.ts';
@@ -43,7 +44,10 @@ export class UpdateQueue {
     this.#pushes = new Pushes(rules);
   }
 
-  /** Adds an update of a kind, such as `message`; undefined: the bot does not receive this kind. Updates of a lane are pushed in their order. */
+  /**
+   * Adds an update of a kind, such as `message`; undefined: the bot does not receive this kind.
+   * Updates of a lane are pushed in their order.
+   */
   add(kind: string, content: unknown, lane: string): Update | undefined {
     const isAllowed = this.#allowed.length === 0 ? !ON_REQUEST.has(kind) : this.#allowed.includes(kind);
     if (!isAllowed) return undefined;
@@ -59,7 +63,8 @@ export class UpdateQueue {
   /** Throws `Refused` when there is a webhook, or while it waits a second poll began. */
   async poll({ offset, limit, timeoutMs, allowed }: PollWish, signal: AbortSignal): Promise<Update[]> {
     if (this.#webhook !== null)
-      throw new Refused(409, "can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"); // prettier-ignore
+      // prettier-ignore
+      throw new Refused(409, "can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first");
     if (allowed !== undefined) this.#allowed = allowed;
     this.#endPoll('terminated by other getUpdates request; make sure that only one bot instance is running');
     if (offset < 0) this.#updates = this.#updates.slice(offset);
@@ -85,7 +90,8 @@ export class UpdateQueue {
   /** As `getWebhookInfo` answers. */
   get info(): Json {
     const { url = '', maxConnections } = this.#webhook ?? {};
-    const error = this.#lastError === null ? {} : { last_error_date: this.#lastError.at, last_error_message: this.#lastError.message }; // prettier-ignore
+    // prettier-ignore
+    const error = this.#lastError === null ? {} : { last_error_date: this.#lastError.at, last_error_message: this.#lastError.message };
     return {
       url,
       has_custom_certificate: false,

@@ -101,7 +101,8 @@ export class World {
     const chat = this.findChat(bot, id);
     if (chat === undefined) throw new Refused(400, 'chat not found');
     if (chat.isBlocked)
-      throw new Refused(403, chat.info.type === 'private' ? 'bot was blocked by the user' : `bot was kicked from the ${chat.info.type} chat`); // prettier-ignore
+      // prettier-ignore
+      throw new Refused(403, chat.info.type === 'private' ? 'bot was blocked by the user' : `bot was kicked from the ${chat.info.type} chat`);
     return chat;
   }
 

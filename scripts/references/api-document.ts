@@ -1,4 +1,5 @@
-// The OpenAPI document as the references read it: its operations in the order of the route table, and its named schemas.
+// The OpenAPI document as the references read it: its operations in the order of the route table,
+// and its named schemas.
 import { openApiDocument } from '../../src/api/openapi.ts';
 import { ROUTES } from '../all-routes.ts';
 import type { Schema } from './schema-fields.ts';

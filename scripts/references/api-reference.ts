@@ -1,4 +1,5 @@
-// docs/references/api.md: every operation with its parameters, its body and its answers, and every named object.
+// docs/references/api.md: every operation with its parameters, its body and its answers, and every
+// named object.
 import { apiDocument, type Operation, type Parameter } from './api-document.ts';
 import { answerText, fieldTable, itemOfPage, rowOf, typeText, variantsOf, type Schema } from './schema-fields.ts';
 
@@ -67,7 +68,10 @@ function objectText(schema: Schema): string {
   return named === undefined ? fieldTable(schema) || `${typeText(schema)}.` : variantTable(schema, named);
 }
 
-/** A row for each form of an object, by the field that tells them apart, with the fields that not all of them have. */
+/**
+ * A row for each form of an object, by the field that tells them apart, with the fields that not
+ * all of them have.
+ */
 function variantTable(schema: Schema, named: string): string {
   const variants = variantsOf(schema).map(({ properties = {} }) => properties);
   const isCommon = (name: string): boolean => name !== named && variants.every((fields) => name in fields);

@@ -1,4 +1,5 @@
-// The command line as its program has it: every command that runs something, with its arguments and its options.
+// The command line as its program has it: every command that runs something, with its arguments and
+// its options.
 import type { Argument, Command, Option } from 'commander';
 import { buildProgram } from '../../src/cli/program.ts';
 import { FEATURES } from '../../src/features.ts';

@@ -1,4 +1,5 @@
-// docs/references/configuration.md: every variable and every key of the configuration file, as their schema has them.
+// docs/references/configuration.md: every variable and every key of the configuration file, as
+// their schema has them.
 import { z } from 'zod';
 import { CLIENT_VARIABLES } from '../../src/config/process-environment.ts';
 import { RELOADABLE_PARTS } from '../../src/config/live-config.ts';

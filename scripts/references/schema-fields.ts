@@ -1,4 +1,5 @@
-// JSON Schemas of the OpenAPI document as rows of a table: each field with its type in words and its meaning.
+// JSON Schemas of the OpenAPI document as rows of a table: each field with its type in words and
+// its meaning.
 export interface Schema {
   $ref?: string;
   type?: string | string[];
@@ -20,7 +21,10 @@ type Literal = string | number | boolean;
 
 const COMPONENT_PREFIX = '#/components/schemas/';
 
-/** `| field | type | meaning |` for every field of an object, those of inner objects as `outer.inner`; empty for what is none. */
+/**
+ * `| field | type | meaning |` for every field of an object, those of inner objects as
+ * `outer.inner`; empty for what is none.
+ */
 export function fieldTable(schema: Schema): string {
   const rows = fieldsBelow(schema, '');
   return rows.length === 0 ? '' : tableOf(['field', 'type', 'meaning'], rows);
@@ -31,7 +35,10 @@ export function tableOf(head: readonly string[], rows: readonly (readonly string
   return [`| ${head.join(' | ')} |`, `|${head.map(() => '---').join('|')}|`, ...rows.map(rowOf)].join('\n');
 }
 
-/** A row of a table. What would end a cell is escaped, and so is what would be a tag, outside of code. */
+/**
+ * A row of a table. What would end a cell is escaped, and so is what would be a tag, outside of
+ * code.
+ */
 export function rowOf(cells: readonly string[]): string {
   const escaped = cells.map((cell) =>
     cell
@@ -103,7 +110,10 @@ export function variantsOf({ anyOf, oneOf }: Schema): Schema[] {
   return anyOf ?? oneOf ?? [];
 }
 
-/** Name, type and meaning of each field; where a value has several forms, of the fields of all of them. */
+/**
+ * Name, type and meaning of each field; where a value has several forms, of the fields of all of
+ * them.
+ */
 function fieldsBelow(schema: Schema, parent: string): [string, string, string][] {
   const forms = objectsIn(schema);
   const names = new Set(forms.flatMap(({ properties }) => Object.keys(properties ?? {})));
@@ -118,7 +128,10 @@ function fieldsBelow(schema: Schema, parent: string): [string, string, string][]
   });
 }
 
-/** The objects that a value, or an item of a list, may be; those with a name have a section of their own. */
+/**
+ * The objects that a value, or an item of a list, may be; those with a name have a section of their
+ * own.
+ */
 function objectsIn(schema: Schema): Schema[] {
   const variants = variantsOf(schema);
   if (variants.length > 0) return variants.flatMap(objectsIn);

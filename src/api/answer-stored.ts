@@ -1,4 +1,5 @@
-// The answer to a request that has stored a message: with `Prefer: wait=<seconds>` (RFC 7240), how the message ended, if it is settled in that time.
+// The answer to a request that has stored a message: with `Prefer: wait=<seconds>` (RFC 7240), how
+// the message ended, if it is settled in that time.
 import type { AcceptedMessage } from '../contract/answers.ts';
 import type { AcceptResult } from '../kernel/use-cases/accept-message.ts';
 import type { SettlementView } from '../kernel/views/turns.ts';
@@ -12,7 +13,10 @@ const WAIT = /^wait\s*=\s*"?(\d{1,6})"?$/i;
 
 export const GONE = 'the client has disconnected';
 
-/** `isReplay`: an earlier request with the same key has stored it. `ended` makes the 200, `now` the 202. */
+/**
+ * `isReplay`: an earlier request with the same key has stored it. `ended` makes the 200, `now` the
+ * 202.
+ */
 export async function answerStored(
   { request, context, services }: Omit<Api, 'routes'> & { request: AnyRequest },
   message: AwaitedMessage & { isReplay: boolean },
@@ -29,7 +33,10 @@ export async function answerStored(
   return { status: 200, body: await bodies.ended(settlement), headers };
 }
 
-/** The seconds of `wait`, at most `secondsMax`; 0 when the header requests no wait or is invalid, as the RFC requires. */
+/**
+ * The seconds of `wait`, at most `secondsMax`; 0 when the header requests no wait or is invalid, as
+ * the RFC requires.
+ */
 function parseWaitSeconds(prefer: string | string[] | undefined, secondsMax: number): number {
   if (prefer === undefined) return 0;
   const preferences = (Array.isArray(prefer) ? prefer.join(',') : prefer).split(',');
@@ -67,7 +74,10 @@ export function toTakenMessage(result: AcceptResult): TakenMessage {
   }
 }
 
-/** How the message ended, or null when the wait ended first: it ends when the client leaves, and counts as no ordinary request while it lasts. */
+/**
+ * How the message ended, or null when the wait ended first: it ends when the client leaves, and
+ * counts as no ordinary request while it lasts.
+ */
 export async function waitForSettlement(
   { request, services }: Pick<Api, 'services'> & { request: AnyRequest },
   message: AwaitedMessage,

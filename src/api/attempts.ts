@@ -1,6 +1,6 @@
-// Counts the recent wrong API keys of each address. A right key is always accepted, so clients that share an address cannot lock each
-// other out. Nothing is slowed down: keys are too long to be guessed at any rate. The count shows a client with a wrong key that it should
-// stop.
+// Counts the recent wrong API keys of each address. A right key is always accepted, so clients that
+// share an address cannot lock each other out. Nothing is slowed down: keys are too long to be
+// guessed at any rate. The count shows a client with a wrong key that it should stop.
 import { LRUCache } from 'lru-cache';
 import { Problem } from './problem.ts';
 
@@ -8,11 +8,17 @@ import { Problem } from './problem.ts';
 const WRONG_KEYS_MAX = 10;
 /** One wrong key is forgiven every so often, in milliseconds. */
 const FORGIVEN_EVERY_MS = 6_000;
-/** The addresses that are remembered; the one without requests for the longest time is removed first. */
+/**
+ * The addresses that are remembered; the one without requests for the longest time is removed
+ * first.
+ */
 const ADDRESSES_MAX = 10_000;
 
 export interface Attempts {
-  /** Counts a wrong key. 0: it is answered immediately; otherwise the milliseconds after which the address can try again. */
+  /**
+   * Counts a wrong key. 0: it is answered immediately; otherwise the milliseconds after which the
+   * address can try again.
+   */
   countWrongKey(address: string): number;
 }
 

@@ -1,5 +1,6 @@
-// The lines of an upload, read with the memory of one line: a stream of bytes, which may be compressed, becomes lines with their numbers. What
-// makes the whole upload unreadable is thrown as a problem; what is wrong with one line is for the caller to list.
+// The lines of an upload, read with the memory of one line: a stream of bytes, which may be
+// compressed, becomes lines with their numbers. What makes the whole upload unreadable is thrown as
+// a problem; what is wrong with one line is for the caller to list.
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
@@ -40,7 +41,10 @@ function parseMediaType({ headers }: Pick<FastifyRequest, 'headers'>): string {
   return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
-/** The lines of a body that are not blank. Read once; `sha256` is that of the bytes read, without compression. */
+/**
+ * The lines of a body that are not blank. Read once; `sha256` is that of the bytes read, without
+ * compression.
+ */
 export class LineReader {
   readonly #source: Readable;
   readonly #isGzip: boolean;

@@ -21,7 +21,10 @@ export interface ApiContext {
   /** The key with all rights, in addition to those of the configuration. */
   adminKey: string;
   views: ViewDatabase;
-  /** The views of GET requests: they have their own pool, so that reading takes no connection from other work. */
+  /**
+   * The views of GET requests: they have their own pool, so that reading takes no connection from
+   * other work.
+   */
   reads: ViewDatabase;
   /** What every write goes through. */
   service: Service;
@@ -61,7 +64,9 @@ export interface ModelInfo {
 
 export interface Dependency {
   name: string;
-  /** True: without it messages are still accepted, so the service is degraded and not unavailable. */
+  /**
+   * True: without it messages are still accepted, so the service is degraded and not unavailable.
+   */
   isOptional?: boolean;
   /** Knows since when it is away; absent: since the first check that failed. */
   outages?: Pick<OutageLog, 'since'>;

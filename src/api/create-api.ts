@@ -1,6 +1,6 @@
-// The HTTP server: the route table on Fastify. In the order of a request: its id, the key, admission (how much may be in
-// flight), the body, the checks of the route, the route, and one place that turns any error into a problem. Successful
-// requests are not logged.
+// The HTTP server: the route table on Fastify. In the order of a request: its id, the key,
+// admission (how much may be in flight), the body, the checks of the route, the route, and one
+// place that turns any error into a problem. Successful requests are not logged.
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
@@ -56,7 +56,10 @@ export interface ApiOptions {
   webDist?: string;
 }
 
-/** Makes the API of some routes, and of what features add to it. `listen` starts it; closing it ends its streams and waits first. */
+/**
+ * Makes the API of some routes, and of what features add to it. `listen` starts it; closing it ends
+ * its streams and waits first.
+ */
 export function createApi(
   context: ApiContext,
   { routes, parts }: { routes: readonly Route[]; parts: readonly CreateApiPart[] },
@@ -75,7 +78,8 @@ export function createApi(
     exposeHeadRoutes: false,
     // Not for the whole server, because an upload of lines may take longer; see `limitArrival`.
     requestTimeout: 0,
-    // While it closes, requests on open connections are answered as usual: a rolling restart fails no request (G26).
+    // While it closes, requests on open connections are answered as usual: a rolling restart fails
+    // no request (G26).
     return503OnClosing: false,
     genReqId: createRequestIds(),
     frameworkErrors: (error, request, reply) => {
@@ -96,7 +100,8 @@ export function createApi(
     done();
   });
   app.setErrorHandler(handleError);
-  // Makes the hooks run for paths that do not exist, too; `onRequest` refuses them before their body is read.
+  // Makes the hooks run for paths that do not exist, too; `onRequest` refuses them before their
+  // body is read.
   app.setNotFoundHandler((request, reply) => handleError(refuseUnknown(request, reply), request, reply));
   addBodyParsers(app, context.config.limits.jsonDepth);
   for (const route of routes) {
@@ -125,8 +130,8 @@ function describeOnce(routes: readonly Route[], publicUrl: string | undefined): 
 }
 
 /**
- * The connections without a request yet, as browsers open them in advance. Closing a server waits for them, though no answer
- * is sent on them.
+ * The connections without a request yet, as browsers open them in advance. Closing a server waits
+ * for them, though no answer is sent on them.
  */
 function trackSilentConnections(app: FastifyInstance): ReadonlySet<Socket> {
   const silent = new Set<Socket>();
@@ -170,7 +175,10 @@ function readBody(body: Buffer, depthMax: number, done: (error: Error | null, va
   }
 }
 
-/** The id that the client gives, or one of our own: of this server, and counted, because a random one costs more than it says. */
+/**
+ * The id that the client gives, or one of our own: of this server, and counted, because a random
+ * one costs more than it says.
+ */
 function createRequestIds() {
   const server = newId<string>();
   let count = 0;

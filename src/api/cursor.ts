@@ -1,5 +1,5 @@
-// Cursors of lists: opaque to clients, bound to the list and the filters that they were made for. A cursor contains only the
-// position, so it never expires.
+// Cursors of lists: opaque to clients, bound to the list and the filters that they were made for. A
+// cursor contains only the position, so it never expires.
 import { hash } from 'node:crypto';
 import { isUuid } from '../core/ids.ts';
 import type { Page, PageRequest } from '../database/page.ts';
@@ -23,7 +23,10 @@ interface ListRequest {
   query: { limit?: number | undefined; cursor?: string | undefined };
 }
 
-/** What a request asks for; a limit over `limits.pageItems` is lowered to it. Throws 400 for a cursor of another list. */
+/**
+ * What a request asks for; a limit over `limits.pageItems` is lowered to it. Throws 400 for a
+ * cursor of another list.
+ */
 export function parsePageRequest(
   { list, query }: ListRequest,
   { config }: Pick<ApiContext, 'config'>,
@@ -41,7 +44,9 @@ export function parsePageRequest(
   return { limit, after };
 }
 
-/** How a list differs from most: their keys are ids, and they show 50 items unless asked for more. */
+/**
+ * How a list differs from most: their keys are ids, and they show 50 items unless asked for more.
+ */
 export interface PageRules {
   isKey?: (after: string) => boolean;
   itemsDefault?: number;

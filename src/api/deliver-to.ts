@@ -4,7 +4,10 @@ import type { Config } from '../config.ts';
 import { formatChannelUrl } from '../core/channel-address.ts';
 import { fieldProblem } from './problem.ts';
 
-/** The receiver of `deliver` of a request; null: nowhere. Throws the problem of a chat whose channel or account is not configured. */
+/**
+ * The receiver of `deliver` of a request; null: nowhere. Throws the problem of a chat whose channel
+ * or account is not configured.
+ */
 export function toReceiver(config: Config, deliver: { url: string } | ChatDelivery | null): { url: string } | null {
   if (deliver === null || 'url' in deliver) return deliver;
   const chat = resolveChat(config, deliver);

@@ -1,5 +1,6 @@
-// The one place where an error becomes an answer, and where it is logged: one line per answer of 400 and above, with the code and the
-// id of the request, never with what the client sent. A fault of the database belongs to the story of its outage.
+// The one place where an error becomes an answer, and where it is logged: one line per answer of
+// 400 and above, with the code and the id of the request, never with what the client sent. A fault
+// of the database belongs to the story of its outage.
 import { UnknownAgentError } from '../config.ts';
 import { listCauses, isPassingFault } from '../database/passing-faults.ts';
 import { Problem, problemBody } from './problem.ts';

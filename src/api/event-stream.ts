@@ -1,5 +1,6 @@
-// One client's event stream: the past from the database first, page by page and no faster than the client reads, then the tail.
-// Its memory is bounded: a client that does not read what is live is disconnected, and resumes by its last id.
+// One client's event stream: the past from the database first, page by page and no faster than the
+// client reads, then the tail. Its memory is bounded: a client that does not read what is live is
+// disconnected, and resumes by its last id.
 import type { ServerResponse } from 'node:http';
 import type { EventPage, EventRow } from '../kernel/views/events.ts';
 import { formatFrame, idFrame, resetFrame } from './event-frame.ts';
@@ -10,7 +11,10 @@ export interface EventStreamOptions {
   tail: EventTail;
   /** The client has everything up to this id. */
   after: bigint;
-  /** When the newest of the events was written that were deleted after an id; null: none was. Absent: the client has named no id. */
+  /**
+   * When the newest of the events was written that were deleted after an id; null: none was.
+   * Absent: the client has named no id.
+   */
   findTrimmed?: (after: bigint) => Promise<string | null>;
   /** Reads the events of this stream after an id. */
   read: (page: { after: bigint; limit: number }) => Promise<EventPage>;
@@ -53,13 +57,17 @@ export class EventStream {
         resolve();
       };
       options.response.once('close', leave);
-      // A client that has disconnected is not reported again, and a write to one that disconnects is not an error.
+      // A client that has disconnected is not reported again, and a write to one that disconnects
+      // is not an error.
       if (options.response.destroyed) leave();
       options.response.on('error', () => undefined);
     });
   }
 
-  /** Replays and follows until the stream ends or the client leaves. Rejects when the past cannot be read. */
+  /**
+   * Replays and follows until the stream ends or the client leaves. Rejects when the past cannot be
+   * read.
+   */
   async run(): Promise<void> {
     const { response, tail } = this.#options;
     if (!this.#isDone) response.write(`retry: ${RETRY_MS}\n\n${idFrame(this.#cursor)}`);
@@ -74,8 +82,8 @@ export class EventStream {
   }
 
   /**
-   * Keeps the connection and everything between from falling asleep, and moves the client's last id on. A client that did not
-   * read anything for some beats is disconnected.
+   * Keeps the connection and everything between from falling asleep, and moves the client's last id
+   * on. A client that did not read anything for some beats is disconnected.
    */
   beat(): void {
     const { response, tail } = this.#options;
@@ -123,12 +131,16 @@ export class EventStream {
     }
     if (!hasRoom) await Promise.race([drained(response), this.#closed]);
     const isMore = page.events.length === PAGE_EVENTS;
-    // Everything below the horizon was read. An invented id above it does not count: it would hide later events.
+    // Everything below the horizon was read. An invented id above it does not count: it would hide
+    // later events.
     this.#cursor = isMore ? (page.events.at(-1)?.id ?? this.#cursor) : page.horizon - 1n;
     return isMore;
   }
 
-  /** Once per stream, before the remaining events: the client must reload everything that it derived from the events that it missed. */
+  /**
+   * Once per stream, before the remaining events: the client must reload everything that it derived
+   * from the events that it missed.
+   */
   async #reportTrimmed(): Promise<void> {
     const at = this.#wasReset ? null : ((await this.#options.findTrimmed?.(this.#cursor)) ?? null);
     if (at === null || this.#isDone) return;

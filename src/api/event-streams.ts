@@ -1,5 +1,5 @@
-// All open event streams of a process: bounded in number and in unsent bytes of all clients together, with one heartbeat for all, ended
-// together when the process stops.
+// All open event streams of a process: bounded in number and in unsent bytes of all clients
+// together, with one heartbeat for all, ended together when the process stops.
 /** An open stream, or a request that waits for the end of a turn. */
 export interface OpenStream {
   /** Called after each write of live events. */
@@ -17,14 +17,20 @@ export interface OpenStream {
 }
 
 const HEARTBEAT_MS = 15_000;
-/** The maximum buffered for all clients together; above it, the client with the largest buffer is disconnected first (G28). */
+/**
+ * The maximum buffered for all clients together; above it, the client with the largest buffer is
+ * disconnected first (G28).
+ */
 const UNSENT_BYTES_MAX = 32 * 1024 * 1024;
 
 export class EventStreams {
   readonly #streams = new Set<OpenStream>();
   readonly #streamsMax: number;
   readonly #unsentBytesMax: number;
-  /** What waited for each stream when it was last written to, and the sum. Clients only take from it, so it is never too little. */
+  /**
+   * What waited for each stream when it was last written to, and the sum. Clients only take from
+   * it, so it is never too little.
+   */
   readonly #unsent = new Map<OpenStream, number>();
   #unsentBytes = 0;
   #timer: NodeJS.Timeout | undefined;

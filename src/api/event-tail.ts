@@ -1,6 +1,7 @@
-// The live end of the event log: one reader per process for all subscribers, and none when there are none. It passes each
-// event to every subscriber once, in the order of the ids, and keeps the newest ones, so that a subscriber that has just read
-// the past from the database joins without a gap and without a repeat:
+// The live end of the event log: one reader per process for all subscribers, and none when there
+// are none. It passes each event to every subscriber once, in the order of the ids, and keeps the
+// newest ones, so that a subscriber that has just read the past from the database joins without a
+// gap and without a repeat:
 //
 //        database ── replay ──▶ floor ┐                  attach(floor) gives what is over the floor from the
 //        [ ........... | remembered | position ) ──▶     remembered events, then everything that is read
@@ -19,8 +20,8 @@ export interface LiveEvent {
 
 export interface Subscriber {
   /**
-   * Called with events in order, at least one, and with the id up to which the subscriber now knows everything. Must not throw
-   * or wait: a subscriber that cannot keep up must unsubscribe.
+   * Called with events in order, at least one, and with the id up to which the subscriber now knows
+   * everything. Must not throw or wait: a subscriber that cannot keep up must unsubscribe.
    */
   take: (events: LiveEvent[]) => void;
 }
@@ -36,7 +37,10 @@ const PAGE_EVENTS = 1000;
 const INTERVAL_MS_MIN = 50;
 const INTERVAL_MS_MAX = 250;
 const INTERVAL_GROWTH = 1.5;
-/** After a wake: the commit may be above a transaction that is still open, so the first reads are close together. */
+/**
+ * After a wake: the commit may be above a transaction that is still open, so the first reads are
+ * close together.
+ */
 const WOKEN_INTERVAL_MS = 10;
 /** The minimum time between two queries, however often it is woken. */
 const GAP_MS = 8;
@@ -71,8 +75,9 @@ export class EventTail {
   }
 
   /**
-   * Adds a subscriber that knows every event up to `floor`, and immediately passes it the kept events above that. False when
-   * the events after its floor are not all kept: then it must read on from the database and try again.
+   * Adds a subscriber that knows every event up to `floor`, and immediately passes it the kept
+   * events above that. False when the events after its floor are not all kept: then it must read on
+   * from the database and try again.
    */
   attach(subscriber: Subscriber, floor: bigint): boolean {
     if (this.#subscribers.size === 0) this.#startAfter(floor);
@@ -89,7 +94,10 @@ export class EventTail {
     if (this.#subscribers.size === 0) this.#stop();
   }
 
-  /** Starts again: with the first subscriber, and when the database returned to an older state (a restore, a fail-over). */
+  /**
+   * Starts again: with the first subscriber, and when the database returned to an older state (a
+   * restore, a fail-over).
+   */
   #startAfter(floor: bigint): void {
     this.#position = floor;
     this.#remembered = [];
@@ -133,7 +141,8 @@ export class EventTail {
     let isMore = false;
     try {
       const page = await this.#options.read({ after, limit: PAGE_EVENTS });
-      // All subscribers may have left meanwhile, and others started at another position; then this page continues nothing.
+      // All subscribers may have left meanwhile, and others started at another position; then this
+      // page continues nothing.
       if (this.#subscribers.size > 0 && this.#position === after) {
         isMore = page.events.length === PAGE_EVENTS;
         if (page.horizon <= this.#position) this.#startAfter(page.horizon - 1n);

@@ -1,5 +1,6 @@
-// The `Idempotency-Key` header: its format, its scope, and how a POST returns its first answer again. The statement with the effect of
-// a request stores the key, so a request never waits for another one with its key: it reads that request's result and returns it.
+// The `Idempotency-Key` header: its format, its scope, and how a POST returns its first answer
+// again. The statement with the effect of a request stores the key, so a request never waits for
+// another one with its key: it reads that request's result and returns it.
 import { hash } from 'node:crypto';
 import { canonicalJson } from '../core/json.ts';
 import { isKeyTaken, keepAnswer, readKey, type KeyedRequest, type KeyState } from '../database/idempotency.ts';
@@ -12,8 +13,9 @@ const KEY = /^[\x21-\x7e]{1,200}$/;
 export const REPLAYED = { 'idempotent-replayed': 'true' };
 
 /**
- * The key of a request with what it is bound to: whose key it is, the request's place and the body as it came; null without the
- * header. Throws `Problem` 400 for a key that is not 1 to 200 visible ASCII characters.
+ * The key of a request with what it is bound to: whose key it is, the request's place and the body
+ * as it came; null without the header. Throws `Problem` 400 for a key that is not 1 to 200 visible
+ * ASCII characters.
  */
 export function buildKeyedRequest(request: {
   header: string | string[] | undefined;
@@ -40,13 +42,19 @@ export function idempotencyMismatch(): Problem {
 
 /** The two halves of a POST. */
 export interface Effect<Result> {
-  /** Does it, with one statement that stores the key and the result. Throws `Problem` when it is refused; then the key stays unused. */
+  /**
+   * Does it, with one statement that stores the key and the result. Throws `Problem` when it is
+   * refused; then the key stays unused.
+   */
   perform: () => Promise<Result>;
   /** The answer to a result, which was returned by `perform` or read from the row of the key. */
   answer: (result: Result) => Promise<Answer>;
 }
 
-/** Performs the effect once per key. Every request with the key and the same body gets the first answer. */
+/**
+ * Performs the effect once per key. Every request with the key and the same body gets the first
+ * answer.
+ */
 export async function answerOnce<Result>(
   views: ViewDatabase,
   request: KeyedRequest | null,
@@ -59,7 +67,8 @@ export async function answerOnce<Result>(
   try {
     result = await effect.perform();
   } catch (error) {
-    // A request with the same key may have been first; its effect may also be why this one was refused.
+    // A request with the same key may have been first; its effect may also be why this one was
+    // refused.
     const first = isKeyTaken(error) || error instanceof Problem ? await readKey(views, request) : known;
     if (first.kind === 'new') throw error;
     return answerKnown(views, request, effect, first);
@@ -67,7 +76,10 @@ export async function answerOnce<Result>(
   return answerDone(views, request, await effect.answer(result));
 }
 
-/** A POST whose body is read as it arrives, so that what its key is bound to is known only at the end. */
+/**
+ * A POST whose body is read as it arrives, so that what its key is bound to is known only at the
+ * end.
+ */
 export interface UploadEffect<Result> {
   /** The body; a request whose key was used before reads it for the hash alone. */
   content: AsyncIterable<unknown>;

@@ -1,6 +1,7 @@
-// The API keys that open this API: those of its configuration, and those that were made while it ran. A key is known by its SHA-256, which is
-// enough because keys are random and long (G32). Stored keys are read together, at most once a second, and only for a request that has
-// one: a revoked key opens nothing a second later.
+// The API keys that open this API: those of its configuration, and those that were made while it
+// ran. A key is known by its SHA-256, which is enough because keys are random and long (G32).
+// Stored keys are read together, at most once a second, and only for a request that has one: a
+// revoked key opens nothing a second later.
 import { hash, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { isUuid } from '../core/ids.ts';
@@ -11,9 +12,15 @@ import { Problem } from './problem.ts';
 
 /** The caller. */
 export interface Principal {
-  /** `admin`, or `key:<name>`: what people see, and what budgets count. Keys that have ended may have had the same name. */
+  /**
+   * `admin`, or `key:<name>`: what people see, and what budgets count. Keys that have ended may
+   * have had the same name.
+   */
   name: string;
-  /** Whose stored answers and sessions the caller has. A created key shares it with the key that it replaces, and with no other. */
+  /**
+   * Whose stored answers and sessions the caller has. A created key shares it with the key that it
+   * replaces, and with no other.
+   */
   owner: string;
   role: KeyRole;
   keySha256: string;
@@ -79,7 +86,9 @@ export function hashSecret(secret: string): string {
 
 /** For this long, a key or a sign-in that was read is assumed to be unchanged. */
 const FRESH_MS = 1_000;
-/** For this long, a key that was not found is assumed to be wrong: it may have been created since. */
+/**
+ * For this long, a key that was not found is assumed to be wrong: it may have been created since.
+ */
 const UNKNOWN_MS = 100;
 /** The maximum of cached sign-ins, and of those that are read together with a requested one. */
 const SESSIONS_MAX = 1_000;
@@ -94,7 +103,10 @@ export class KeyRing {
   #stored: { keys: Map<string, ValidApiKey>; readAtMs: number } | null = null;
   #reading: Promise<Map<string, ValidApiKey>> | null = null;
   readonly #sessions: LRUCache<string, WebSession>;
-  /** The sign-ins of open pages: when one of them is read again, all are, so that any number of pages cost one read a second. */
+  /**
+   * The sign-ins of open pages: when one of them is read again, all are, so that any number of
+   * pages cost one read a second.
+   */
   readonly #inUse: LRUCache<string, true>;
   #sessionsReading: { ids: readonly string[]; found: Promise<WebSession[]> } | null = null;
   #changes = 0;
@@ -132,7 +144,10 @@ export class KeyRing {
     return { name, owner: stored.owner ?? name, role: stored.role, keySha256 };
   }
 
-  /** Whose cookie it is; null: it is none of ours, its session has ended, or its key is not valid any more. */
+  /**
+   * Whose cookie it is; null: it is none of ours, its session has ended, or its key is not valid
+   * any more.
+   */
   async findSession(cookie: string): Promise<SignedIn | null> {
     const [, id = '', secret = ''] = COOKIE.exec(cookie) ?? [];
     if (!isUuid(id)) return null;
@@ -144,7 +159,10 @@ export class KeyRing {
     return principal === null ? null : { principal, sessionId: id, expiresAt: session.expiresAt };
   }
 
-  /** The configuration has other keys now: a removed key opens nothing any more, nor do the cookies that were issued for it. */
+  /**
+   * The configuration has other keys now: a removed key opens nothing any more, nor do the cookies
+   * that were issued for it.
+   */
   replaceFixed(keys: readonly FixedKey[]): void {
     this.#fixed = indexPrincipals(keys);
   }
@@ -213,8 +231,9 @@ function isSame(one: string, other: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-// Who asks: the key of the Authorization header, or else the cookie of a browser that has signed in. A page of another origin can make a
-// browser send its cookie, so with a cookie every request that may change something has to show that a page of this service sent it.
+// Who asks: the key of the Authorization header, or else the cookie of a browser that has signed
+// in. A page of another origin can make a browser send its cookie, so with a cookie every request
+// that may change something has to show that a page of this service sent it.
 
 /** The caller, and its sign-in; null: a key was sent. */
 export interface Identity {
@@ -233,13 +252,19 @@ export const REQUEST_HEADER = 'x-holdfast-request';
 const BEARER = /^bearer +([^\s]+) *$/i;
 const READING = new Set(['GET', 'HEAD']);
 
-/** The name of the cookie. It has the port that the browser sees in it, because browsers send a cookie to every port of its host. */
+/**
+ * The name of the cookie. It has the port that the browser sees in it, because browsers send a
+ * cookie to every port of its host.
+ */
 export function cookieName({ headers, socket }: FastifyRequest): string {
   const port = /:(\d+)$/.exec(headers.host ?? '')?.[1] ?? socket.localPort ?? 0;
   return `holdfast_${port}`;
 }
 
-/** The caller; null: a request without a valid key. Throws `Problem` 403 for a request that another site made a browser send. */
+/**
+ * The caller; null: a request without a valid key. Throws `Problem` 403 for a request that another
+ * site made a browser send.
+ */
 export function identify(request: FastifyRequest, keys: KeyRing): Identity | null | Promise<Identity | null> {
   const { authorization } = request.headers;
   if (authorization !== undefined) {
@@ -269,7 +294,10 @@ function readCookie(request: FastifyRequest): string | undefined {
   return cookies.find((each) => each.startsWith(name))?.slice(name.length);
 }
 
-/** True for a request of a page of another origin: browsers say so in a header that no page can change. */
+/**
+ * True for a request of a page of another origin: browsers say so in a header that no page can
+ * change.
+ */
 export function isOfOtherOrigin({ origin, host }: FastifyRequest['headers']): boolean {
   return origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host);
 }

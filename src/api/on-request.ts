@@ -1,5 +1,5 @@
-// What is checked of every request before its body is read, in this order: the host, the key, the route, the role of the key, the encoding of
-// the body, and how much is in flight.
+// What is checked of every request before its body is read, in this order: the host, the key, the
+// route, the role of the key, the encoding of the body, and how much is in flight.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { unauthorized, wrongKey } from './attempts.ts';
 import { isLinesBody, isFormBody } from './batch-lines.ts';
@@ -17,7 +17,10 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { newId } from '../ids.ts';
 
-/** Makes the hook. Routes that do not exist ask for a key too, so that a caller without one cannot find out which ones do (G32). */
+/**
+ * Makes the hook. Routes that do not exist ask for a key too, so that a caller without one cannot
+ * find out which ones do (G32).
+ */
 export function createOnRequest(
   { config }: ApiContext,
   services: ApiServices,
@@ -40,7 +43,8 @@ export function createOnRequest(
     checkEncoding(request, isLinesRoute(request) && isLinesBody(request));
     admission.enter(request);
     limitArrival(request, reply, arrivalMsMax);
-    // Also when the client disconnects before there is an answer, for which there is no hook, or while its key was looked up.
+    // Also when the client disconnects before there is an answer, for which there is no hook, or
+    // while its key was looked up.
     if (reply.raw.closed) admission.leave(request);
     else reply.raw.once('close', () => admission.leave(request));
   }
@@ -72,7 +76,10 @@ export function createOnRequest(
 
 export type RefuseUnknown = ReturnType<typeof createRefusal>;
 
-/** Makes the refusal of a method that the path does not have, with `Allow`, or of a path that does not exist. */
+/**
+ * Makes the refusal of a method that the path does not have, with `Allow`, or of a path that does
+ * not exist.
+ */
 export function createRefusal(routes: readonly Route[]) {
   const methodsOf = routes.map(({ method, path }) => ({ method, matches: compilePath(path) }));
   return (request: FastifyRequest, reply: FastifyReply): Problem => {
@@ -95,9 +102,10 @@ function readPath(request: FastifyRequest): string {
   return request.url.split('?', 1)[0] ?? '';
 }
 
-// What is checked of the headers of a request before its body is read: those that decide about it are there once, `Host` names this service, and the
-// body is in UTF-8 and not compressed. A
-// web page can make a browser send requests to a loopback address under a name of its own (DNS rebinding); such a name is refused.
+// What is checked of the headers of a request before its body is read: those that decide about it
+// are there once, `Host` names this service, and the body is in UTF-8 and not compressed. A web
+// page can make a browser send requests to a loopback address under a name of its own (DNS
+// rebinding); such a name is refused.
 
 const SINGLE_HEADERS = ['host', 'authorization'];
 
@@ -118,7 +126,10 @@ function createCheckHost({ runtime, api }: Pick<Config, 'runtime' | 'api'>): (re
   };
 }
 
-/** The host of an absolute request target (`GET http://host/path`), which takes precedence over the header; null: the target has none. */
+/**
+ * The host of an absolute request target (`GET http://host/path`), which takes precedence over the
+ * header; null: the target has none.
+ */
 function hostOfTarget(target: string | undefined): string | null {
   return /^[a-z][a-z\d+.-]*:\/\/(?:[^/?#]*@)?([^/?#]*)/i.exec(target ?? '')?.[1] ?? null;
 }
@@ -128,7 +139,10 @@ function parseHostName(host: string): string {
   return host.replace(/:\d*$/, '');
 }
 
-/** Names and values in turn, as they were sent: of a doubled header Node keeps one and drops the other. */
+/**
+ * Names and values in turn, as they were sent: of a doubled header Node keeps one and drops the
+ * other.
+ */
 function refuseDoubled(rawHeaders: readonly string[]): void {
   for (const name of SINGLE_HEADERS) {
     const times = rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length;
@@ -168,9 +182,13 @@ function parseCharset(contentType: string | undefined): string | null {
   }
 }
 
-// Requests that are answered on their connection, past the server: bytes that are not HTTP, and bodies that do not arrive.
+// Requests that are answered on their connection, past the server: bytes that are not HTTP, and
+// bodies that do not arrive.
 
-/** Breaks off a request whose body has not arrived in time. How long its answer takes does not matter. */
+/**
+ * Breaks off a request whose body has not arrived in time. How long its answer takes does not
+ * matter.
+ */
 export function limitArrival(request: FastifyRequest, reply: FastifyReply, msMax: number): void {
   const { raw, headers } = request;
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
@@ -178,7 +196,8 @@ export function limitArrival(request: FastifyRequest, reply: FastifyReply, msMax
   const late = `The body did not arrive within ${msMax / 1000} s. Nothing was done.`;
   const timer = setTimeout(() => answerByHand(new Problem('request_timeout', late), raw.socket), msMax);
   const hasArrived = (): void => clearTimeout(timer);
-  // A request that is refused before its body is read has no end, only an answer or a connection that closes.
+  // A request that is refused before its body is read has no end, only an answer or a connection
+  // that closes.
   raw.once('end', hasArrived).once('close', hasArrived);
   reply.raw.once('finish', hasArrived).once('close', hasArrived);
 }

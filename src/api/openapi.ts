@@ -1,5 +1,5 @@
-// The OpenAPI 3.1 document, made of the route table and its schemas. OpenAPI 3.1 speaks JSON Schema 2020-12, which is what zod
-// writes, so the schemas go in as they are.
+// The OpenAPI 3.1 document, made of the route table and its schemas. OpenAPI 3.1 speaks JSON Schema
+// 2020-12, which is what zod writes, so the schemas go in as they are.
 import { z } from 'zod';
 import { REQUEST_HEADER } from './key-ring.ts';
 import { namesIn, PATH_PARAMETERS } from './parse-json.ts';
@@ -13,7 +13,10 @@ type Json = Record<string, unknown>;
 
 const COMPONENT_PREFIX = '#/components/schemas/';
 
-/** The document of these routes. `publicUrl`: the address for clients; absent: the address from which the document was loaded. */
+/**
+ * The document of these routes. `publicUrl`: the address for clients; absent: the address from
+ * which the document was loaded.
+ */
 export function openApiDocument(routes: readonly Route[], publicUrl?: string): Json {
   const schemas = componentSchemas();
   const paths: Record<string, Json> = {};
@@ -48,7 +51,10 @@ export function openApiDocument(routes: readonly Route[], publicUrl?: string): J
   };
 }
 
-/** Named schemas: bodies are described by what clients can send, answers by what is returned. A name that both use means the same in both. */
+/**
+ * Named schemas: bodies are described by what clients can send, answers by what is returned. A name
+ * that both use means the same in both.
+ */
 function componentSchemas(): Json {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(COMPONENTS)) registry.add(schema, { id });
@@ -124,7 +130,10 @@ function buildOperation(route: Route): Json {
   };
 }
 
-/** The parameters of the path, the query and the headers, each with its description and the schema of its value. */
+/**
+ * The parameters of the path, the query and the headers, each with its description and the schema
+ * of its value.
+ */
 export function listParameters(route: Route): Json[] {
   const inPath = namesIn(route.path).map((name) => {
     const { description, schema } = PATH_PARAMETERS[name];

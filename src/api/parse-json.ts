@@ -1,6 +1,7 @@
-// Reading a JSON body so that nothing surprising is stored: valid UTF-8, no deeper than allowed, no name twice, no NUL character and no lone
-// surrogate in any string or name (PostgreSQL would refuse them, or a later reader would). Most bodies need no second pass: a
-// string can hold such a character only through an escape, or as a byte that JSON itself forbids.
+// Reading a JSON body so that nothing surprising is stored: valid UTF-8, no deeper than allowed, no
+// name twice, no NUL character and no lone surrogate in any string or name (PostgreSQL would refuse
+// them, or a later reader would). Most bodies need no second pass: a string can hold such a
+// character only through an escape, or as a byte that JSON itself forbids.
 import { isUtf8 } from 'node:buffer';
 import { cutHead } from '../core/text.ts';
 import { parseKeepingIntegers, holdsKeptInteger, isKeptInteger, roundedIntegers } from '../core/json.ts';
@@ -28,7 +29,10 @@ export function parseJson(body: Buffer, depthMax: number): unknown {
   });
 }
 
-/** The first character that does not fit, and its place. No more of the text: a body may hold what no log or answer should repeat. */
+/**
+ * The first character that does not fit, and its place. No more of the text: a body may hold what
+ * no log or answer should repeat.
+ */
 function explainFault(text: string): string {
   if (!isBroken(text)) return 'it ends too early.';
   // The end of the shortest beginning of the text that no further character could complete.
@@ -43,7 +47,10 @@ function explainFault(text: string): string {
   return `unexpected character ${characterAt(text, fits)} at ${place}.`;
 }
 
-/** True for a text that is not the beginning of any JSON. The parser's messages of one that is name its end, or no position. */
+/**
+ * True for a text that is not the beginning of any JSON. The parser's messages of one that is name
+ * its end, or no position.
+ */
 function isBroken(text: string): boolean {
   try {
     JSON.parse(text);
@@ -114,8 +121,8 @@ function shortened(path: string): string {
   return shown.length > PATH_CHARS_MAX ? `${cutHead(shown, PATH_CHARS_MAX)}…` : shown;
 }
 
-// Finds a name that an object of a JSON text has twice. `JSON.parse` keeps the last of the two and says nothing, while a proxy or a log may
-// have read the first.
+// Finds a name that an object of a JSON text has twice. `JSON.parse` keeps the last of the two and
+// says nothing, while a proxy or a log may have read the first.
 
 interface Level {
   /** The names of an object so far; null for an array. */
@@ -124,7 +131,10 @@ interface Level {
   place: string | number;
 }
 
-/** The path of the first duplicate name, e.g. `sender.name`; null: there is none. `text` must be valid JSON. */
+/**
+ * The path of the first duplicate name, e.g. `sender.name`; null: there is none. `text` must be
+ * valid JSON.
+ */
 function findDuplicateName(text: string): string | null {
   const levels: Level[] = [];
   for (let at = 0; at < text.length; at += 1) {
@@ -189,11 +199,15 @@ function formatPath(levels: readonly Level[]): string {
     .replace(/^\./, '');
 }
 
-// A value of a request against its schema, and what the client reads about what does not fit: the path and the message of every fault.
+// A value of a request against its schema, and what the client reads about what does not fit: the
+// path and the message of every fault.
 
 const ERRORS_MAX = 20;
 
-/** The value as the schema returns it. Throws `Problem` with the path of every field that is wrong; `place` is where the value is. */
+/**
+ * The value as the schema returns it. Throws `Problem` with the path of every field that is wrong;
+ * `place` is where the value is.
+ */
 export function parseWith<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -213,8 +227,9 @@ type Checked<Data> = { isValid: true; data: Data } | { isValid: false; errors: F
 const OUT_OF_RANGE = `Out of range: expected an integer from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`;
 
 /**
- * The value as the schema returns it, or its faults. A kept integer is an object, so the schema sees rounded numbers first, and says what is wrong
- * with a number. Then it sees the kept integers, which remain where it takes any value.
+ * The value as the schema returns it, or its faults. A kept integer is an object, so the schema
+ * sees rounded numbers first, and says what is wrong with a number. Then it sees the kept integers,
+ * which remain where it takes any value.
  */
 export function checkFields<Schema extends z.ZodType>(schema: Schema, value: unknown): Checked<z.output<Schema>> {
   const hasKept = holdsKeptInteger(value);
@@ -256,7 +271,10 @@ function toFieldErrors(issue: z.core.$ZodIssue, value: unknown): FieldError[] {
 
 const DIGITS_MAX = 40;
 
-/** The message of the schema, with the digits of a kept integer: the schema has seen a rounded number. */
+/**
+ * The message of the schema, with the digits of a kept integer: the schema has seen a rounded
+ * number.
+ */
 function formatMessage({ path, message }: z.core.$ZodIssue, value: unknown): string {
   const at = valueAt(value, path);
   if (!isKeptInteger(at)) return message;
@@ -282,7 +300,8 @@ function joined(above: string, below: string): string {
   return above === '' || below === '' || below.startsWith('[') ? above + below : `${above}.${below}`;
 }
 
-// The path parameters by name: their checks, the values that a route gets, and their descriptions in the document.
+// The path parameters by name: their checks, the values that a route gets, and their descriptions
+// in the document.
 
 interface PathParameter<Value> {
   description: string;
@@ -326,7 +345,10 @@ export const PATH_PARAMETERS = {
 
 type PathParameterName = keyof typeof PATH_PARAMETERS;
 
-/** `key` is canonical, `id` and `runId` are UUIDs in lower case, `n` is a positive integer, `callId` a text, `agent` a name. */
+/**
+ * `key` is canonical, `id` and `runId` are UUIDs in lower case, `n` is a positive integer, `callId`
+ * a text, `agent` a name.
+ */
 export type PathValues = {
   [Name in PathParameterName]: ReturnType<(typeof PATH_PARAMETERS)[Name]['parse']>;
 };

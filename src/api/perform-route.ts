@@ -1,5 +1,6 @@
-// Performs a route: the checks of its schemas, its function within its deadline, and the entry of the audit log. A request over HTTP comes here after
-// the checks of its head; a feature may perform a route for its caller, who then needs the role of that route.
+// Performs a route: the checks of its schemas, its function within its deadline, and the entry of
+// the audit log. A request over HTTP comes here after the checks of its head; a feature may perform
+// a route for its caller, who then needs the role of that route.
 import type { FastifyReply } from 'fastify';
 import type { Answer } from './answer.ts';
 import { type KeyRole, mayAct } from '../core/key-role.ts';
@@ -32,7 +33,10 @@ export function apiOf({ method }: Route, api: Api): Api {
   return method === 'GET' ? { ...api, context: { ...api.context, views: api.context.reads } } : api;
 }
 
-/** Performs a route whose role the caller has. Throws `Problem`, or another error, which `toProblem` makes a `Problem` of. */
+/**
+ * Performs a route whose role the caller has. Throws `Problem`, or another error, which `toProblem`
+ * makes a `Problem` of.
+ */
 export async function performRoute(route: Route, { request, reply, principal }: RouteCall, api: Api): Promise<Handled> {
   const parsed = parseRequest(route, request, reply, principal ?? ANONYMOUS);
   const handle = () => route.handle(parsed, api);

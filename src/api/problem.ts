@@ -1,5 +1,6 @@
-// Every error that the API returns, as RFC 9457 problem details with a stable `code`. The registry is the only place where a code
-// gets its status and title. Details name the sent and the allowed values, and never a secret, a query or a stack (G31).
+// Every error that the API returns, as RFC 9457 problem details with a stable `code`. The registry
+// is the only place where a code gets its status and title. Details name the sent and the allowed
+// values, and never a secret, a query or a stack (G31).
 import { withDeadline } from '../clock.ts';
 
 /** Code to status and title; the code never changes its meaning. */
@@ -115,9 +116,13 @@ export function conflict(detail: string): Problem {
   return new Problem('conflict', detail);
 }
 
-// No request hangs: a request that exceeds its deadline is answered 503, even if its work is still running.
+// No request hangs: a request that exceeds its deadline is answered 503, even if its work is still
+// running.
 
-/** The result of `work`, or a 503 problem after `ms`. The work itself continues; its late result is ignored. */
+/**
+ * The result of `work`, or a 503 problem after `ms`. The work itself continues; its late result is
+ * ignored.
+ */
 export function answerWithin<Result>(work: Promise<Result>, ms: number, detail: string): Promise<Result> {
   return withDeadline({ ms, late: () => new Problem('timeout', detail, { retryAfterMs: 1000 }) }, () => work);
 }

@@ -1,4 +1,5 @@
-// Every route there is: the kernel's, one file per noun, and those of the features of the process. A path that is not here does not exist.
+// Every route there is: the kernel's, one file per noun, and those of the features of the process.
+// A path that is not here does not exist.
 import type { Feature } from '../kernel/features.ts';
 import type { CreateApiPart } from './part.ts';
 import type { Route } from './route.ts';

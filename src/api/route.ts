@@ -1,5 +1,6 @@
-// What a route is: a row of data (method, path, schemas, answers) and one function. The rows make the server, the checks before
-// the function, the OpenAPI document and the names in the audit log. Only the fields are described elsewhere: in `src/contract/`.
+// What a route is: a row of data (method, path, schemas, answers) and one function. The rows make
+// the server, the checks before the function, the OpenAPI document and the names in the audit log.
+// Only the fields are described elsewhere: in `src/contract/`.
 import { pageQuery } from '../contract/queries.ts';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -40,7 +41,10 @@ export interface ApiRequest<Params, Query, Body> {
   lines: Readable | null;
   /** The bytes of the body of a route that takes them; null for any other. */
   rawBody: Buffer | null;
-  /** The Idempotency-Key of a POST with what it is bound to; null without one, and for other methods. */
+  /**
+   * The Idempotency-Key of a POST with what it is bound to; null without one, and for other
+   * methods.
+   */
   idempotency: KeyedRequest | null;
   headers: FastifyRequest['headers'];
   /** The list that a query asks for: its path and every filter, without `limit` and `cursor`. */
@@ -74,7 +78,10 @@ export interface ForeignForm {
 }
 
 export interface RouteSpec<Path extends string, Query extends z.ZodType, Body extends z.ZodType> {
-  /** The name of its operation in the OpenAPI document, of the function of generated clients, and in the audit log. */
+  /**
+   * The name of its operation in the OpenAPI document, of the function of generated clients, and in
+   * the audit log.
+   */
   operationId: string;
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: Path;
@@ -89,7 +96,10 @@ export interface RouteSpec<Path extends string, Query extends z.ZodType, Body ex
   form?: ForeignForm;
   /** May stay open longer than an ordinary request: streams, and waits. */
   isLong?: true;
-  /** Takes its body as a stream too, line by line: its handler reads and checks it, and binds the Idempotency-Key to it. */
+  /**
+   * Takes its body as a stream too, line by line: its handler reads and checks it, and binds the
+   * Idempotency-Key to it.
+   */
   takesLines?: { bodyBytesMax: number };
   /** Takes its body as a stream of `multipart/form-data`, which its handler reads and checks. */
   takesForm?: true;
@@ -106,10 +116,15 @@ export interface RouteSpec<Path extends string, Query extends z.ZodType, Body ex
   ) => Promise<Answer | typeof ANSWERED>;
 }
 
-/** A route of the table; its parts are checked against its own schemas before `handle` sees them. */
+/**
+ * A route of the table; its parts are checked against its own schemas before `handle` sees them.
+ */
 export type Route = RouteSpec<string, z.ZodType, z.ZodType>;
 
-/** The role that a key needs for a route: any key may read, and an operator's key may change something. */
+/**
+ * The role that a key needs for a route: any key may read, and an operator's key may change
+ * something.
+ */
 export function roleOf({ role, method }: Pick<Route, 'role' | 'method'>): KeyRole {
   return role ?? (method === 'GET' ? 'viewer' : 'operator');
 }
@@ -184,9 +199,15 @@ export interface EffectSpec<Path extends string, Query extends z.ZodType, Body e
   RouteSpec<Path, Query, Body>,
   'method' | 'handle'
 > {
-  /** Does it, and gives `request.idempotency` to the statement that does. Throws `Problem` when it is refused. */
+  /**
+   * Does it, and gives `request.idempotency` to the statement that does. Throws `Problem` when it
+   * is refused.
+   */
   perform: (request: ApiRequest<ParamsOf<Path>, z.output<Query>, z.output<Body>>, api: Api) => Promise<Result>;
-  /** The body for a result, of this request or of an earlier one with the same key and body. Absent: the result itself, as its statement stores it. */
+  /**
+   * The body for a result, of this request or of an earlier one with the same key and body. Absent:
+   * the result itself, as its statement stores it.
+   */
   show?: Shown<Path, Query, Body, Result, unknown>;
   /** The whole answer instead, where the result decides about more than the body. */
   answer?: Shown<Path, Query, Body, Result, Answer>;
@@ -198,7 +219,10 @@ type Shown<Path extends string, Query extends z.ZodType, Body extends z.ZodType,
   api: Api,
 ) => Promise<Made>;
 
-/** Declares a POST that has its effect once per Idempotency-Key. Without `answer`, the status is the first of `answers`. */
+/**
+ * Declares a POST that has its effect once per Idempotency-Key. Without `answer`, the status is the
+ * first of `answers`.
+ */
 export function defineEffect<
   Path extends string,
   Result,
@@ -224,11 +248,13 @@ export function defineEffect<
 export function defineRoute<Path extends string, Query extends z.ZodType = NoFields, Body extends z.ZodType = NoFields>(
   spec: RouteSpec<Path, Query, Body>,
 ): Route {
-  // The table loses the types of each row; `parseRequest` makes the values by the same schemas before `handle` is called.
+  // The table loses the types of each row; `parseRequest` makes the values by the same schemas
+  // before `handle` is called.
   return spec as unknown as Route;
 }
 
-// The checks between the wire and a route. What does not fit is refused with the path of every field that is wrong; nothing is ignored.
+// The checks between the wire and a route. What does not fit is refused with the path of every
+// field that is wrong; nothing is ignored.
 
 /** The parts of a request as they came, before any check. */
 export type RawRequest = Pick<FastifyRequest, 'url' | 'params' | 'query' | 'body' | 'headers'>;
@@ -284,7 +310,10 @@ function parseParams(path: string, raw: Record<string, string>): PathValues {
   return Object.fromEntries(values) as PathValues;
 }
 
-/** Throws when a value of the path or the query holds a NUL character, which the database cannot store; those of a body are refused where it is read. */
+/**
+ * Throws when a value of the path or the query holds a NUL character, which the database cannot
+ * store; those of a body are refused where it is read.
+ */
 function refuseNul(values: object, code: ProblemCode): void {
   for (const [path, value] of Object.entries(values)) {
     if (typeof value !== 'string' || !value.includes('\u0000')) continue;

@@ -1,5 +1,6 @@
-// The services that the routes of one API share: keys, waits, streams, metrics, shared reads. Made with the server, closed with it.
-// Admission bounds what is in flight, and readiness checks what the API depends on.
+// The services that the routes of one API share: keys, waits, streams, metrics, shared reads. Made
+// with the server, closed with it. Admission bounds what is in flight, and readiness checks what
+// the API depends on.
 import { shareFor, shareNext } from '../coalesce.ts';
 import { readEvents } from '../kernel/views/events.ts';
 import { viewSettlements } from '../kernel/views/turns.ts';
@@ -102,8 +103,9 @@ function createKeyRing({ config, live, adminKey }: ApiContext, stored: StoredKey
   return ring;
 }
 
-// Admission: how many requests, and how many bytes of bodies, may be in flight. A request over the limit is refused before
-// it is read, with a Retry-After time (G27, G28). Streams and waits do not count while they only wait.
+// Admission: how many requests, and how many bytes of bodies, may be in flight. A request over the
+// limit is refused before it is read, with a Retry-After time (G27, G28). Streams and waits do not
+// count while they only wait.
 
 interface AdmissionBounds {
   requestsMax: number;
@@ -151,13 +153,16 @@ class Admission {
   }
 }
 
-// Readiness: all dependencies are checked in parallel, for a bounded time, and the answer says how long each took. A fault is
-// named by its code only, because a message may contain an address or a password (G31).
+// Readiness: all dependencies are checked in parallel, for a bounded time, and the answer says how
+// long each took. A fault is named by its code only, because a message may contain an address or a
+// password (G31).
 
 const CHECK_MS_MAX = 2_000;
 const late = (): Error => new DOMException(`no answer within ${CHECK_MS_MAX} ms`, 'TimeoutError');
 
-/** Makes the check of readiness: it asks the database and all other dependencies, and never rejects. */
+/**
+ * Makes the check of readiness: it asks the database and all other dependencies, and never rejects.
+ */
 function createReadinessCheck(
   context: ApiContext,
   readTroubles: readonly ReadTroubles[],
@@ -227,11 +232,15 @@ function errorName(error: unknown): string {
   return error instanceof Error ? error.name : 'failed';
 }
 
-// What the API measures of itself and of the dependencies of its process. Features add metrics of their own.
+// What the API measures of itself and of the dependencies of its process. Features add metrics of
+// their own.
 
 export interface ApiMetrics {
   registry: Registry;
-  /** Counts an answered request; `route` is the path of the table, never the requested path. Null: it only waited. */
+  /**
+   * Counts an answered request; `route` is the path of the table, never the requested path. Null:
+   * it only waited.
+   */
   observeRequest(request: { method: string; route: string; status: number; durationMs: number | null }): void;
   /** Everything, as Prometheus reads it. */
   render(readiness: Promise<Readiness | null>): Promise<string>;

@@ -1,6 +1,7 @@
-// Waits for messages to be settled, for every request that waits (`Prefer: wait`) in one place: one query serves all of them. It is
-// sent immediately when this process has settled messages of their session, and at intervals because the worker may be in another
-// process. The facts are in the database; nothing is lost when a request stops waiting.
+// Waits for messages to be settled, for every request that waits (`Prefer: wait`) in one place: one
+// query serves all of them. It is sent immediately when this process has settled messages of their
+// session, and at intervals because the worker may be in another process. The facts are in the
+// database; nothing is lost when a request stops waiting.
 import { shareNext } from '../coalesce.ts';
 import { withDeadline } from '../clock.ts';
 import type { OutageLog } from '../logger.ts';
@@ -30,7 +31,10 @@ const INTERVAL_MS_MAX = 250;
 
 const INTERVAL_GROWTH = 1.5;
 
-/** A query on a connection that hangs must not hold up those that wait for the next query, which may be sent on another one. */
+/**
+ * A query on a connection that hangs must not hold up those that wait for the next query, which may
+ * be sent on another one.
+ */
 const QUERY_MS_MAX = 2_000;
 
 const late = (): Error => new Error(`the database has not answered within ${QUERY_MS_MAX} ms`);
@@ -41,7 +45,10 @@ export class SettlementWaiter<Settlement> {
   readonly #waiting = new Map<string, Set<End<Settlement>>>();
   /** These messages by their sessions. */
   readonly #messagesOf = new Map<string, Set<string>>();
-  /** The messages of the next query: those of sessions that were committed to, and all when the interval is over. */
+  /**
+   * The messages of the next query: those of sessions that were committed to, and all when the
+   * interval is over.
+   */
   readonly #due = new Set<string>();
   /** One query at a time: messages that become due meanwhile are in the next. */
   readonly #query = shareNext(() => this.#queryOnce());
@@ -65,8 +72,9 @@ export class SettlementWaiter<Settlement> {
   }
 
   /**
-   * How the message ended; null when the time limit is reached first or the signal aborts (the client has disconnected). Never
-   * rejects: an unavailable database only means that nothing is known yet.
+   * How the message ended; null when the time limit is reached first or the signal aborts (the
+   * client has disconnected). Never rejects: an unavailable database only means that nothing is
+   * known yet.
    */
   async wait(message: AwaitedMessage, timeoutMs: number, signal: AbortSignal): Promise<Settlement | null> {
     if (this.#isClosed || signal.aborted || this.#size >= this.#options.waitingMax) return null;
@@ -111,7 +119,10 @@ export class SettlementWaiter<Settlement> {
     void this.#query();
   }
 
-  /** Queries for all waiting requests after an interval, unless a query is already due sooner: a new request never delays the others. */
+  /**
+   * Queries for all waiting requests after an interval, unless a query is already due sooner: a new
+   * request never delays the others.
+   */
   #queryLater(): void {
     const dueAt = performance.now() + this.#intervalMs;
     if (this.#isClosed || this.#size === 0 || this.#dueAt <= dueAt) return;

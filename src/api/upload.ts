@@ -1,5 +1,6 @@
-// An upload as it arrives, bounded: by the time without a byte, by the time of all of it, and by its bytes. A body that only has to keep
-// arriving would otherwise hold a request open forever, with a byte a minute or with bytes that expand to nothing.
+// An upload as it arrives, bounded: by the time without a byte, by the time of all of it, and by
+// its bytes. A body that only has to keep arriving would otherwise hold a request open forever,
+// with a byte a minute or with bytes that expand to nothing.
 import type { Readable } from 'node:stream';
 import { Problem } from './problem.ts';
 
@@ -18,7 +19,10 @@ export interface UploadLimits {
   silentMsMax?: number;
 }
 
-/** The bytes of an upload. Throws `Problem` 408 when they take too long, and 413 when there are too many. */
+/**
+ * The bytes of an upload. Throws `Problem` 408 when they take too long, and 413 when there are too
+ * many.
+ */
 export async function* arriving(source: Readable, limits: UploadLimits): AsyncGenerator<Buffer> {
   const { noun, bytesMax, hoursMax, silentMsMax = SILENT_MS_MAX } = limits;
   const end = (detail: string) => () => void source.destroy(new Problem('request_timeout', detail));

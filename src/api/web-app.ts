@@ -1,12 +1,16 @@
-// The dashboard as files: `web/dist`, as `npm run build:web` makes it. The files are read once; there are about twenty, and they do not change
-// while the service runs. Without a build, the pages say so.
+// The dashboard as files: `web/dist`, as `npm run build:web` makes it. The files are read once;
+// there are about twenty, and they do not change while the service runs. Without a build, the pages
+// say so.
 import { globSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 export const WEB_DIST = join(import.meta.dirname, '../../web/dist');
 
-/** The first parts of the paths of screens. The page itself says when there is no such screen below them. */
+/**
+ * The first parts of the paths of screens. The page itself says when there is no such screen below
+ * them.
+ */
 export const SCREENS = [
   'sign-in',
   'waiting',
@@ -40,7 +44,10 @@ const ENCODINGS = [
   { name: 'gzip', suffix: '.gz' },
 ] as const;
 
-/** The content policy of a page: it can load its own files and request its own service, nothing else. */
+/**
+ * The content policy of a page: it can load its own files and request its own service, nothing
+ * else.
+ */
 const PAGE_HEADERS = {
   'content-security-policy': [
     "default-src 'none'",
@@ -85,7 +92,10 @@ function readFiles(dist: string): ReadonlyMap<string, WebFile> {
   );
 }
 
-/** Serves the dashboard, without a key: its pages and files say nothing of the service. `dist`: where its build is. */
+/**
+ * Serves the dashboard, without a key: its pages and files say nothing of the service. `dist`:
+ * where its build is.
+ */
 export function serveWebApp(app: FastifyInstance, dist: string = WEB_DIST): void {
   const files = readFiles(dist);
   const index = files.get('/index.html');

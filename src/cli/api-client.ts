@@ -1,5 +1,6 @@
-// The command line's way to the service: the typed client, one key, every failure turned into an error with an exit code and a fix. Nothing is
-// sent again by itself: a person at a terminal wants to know, and commands that wait have their own way to continue.
+// The command line's way to the service: the typed client, one key, every failure turned into an
+// error with an exit code and a fix. Nothing is sent again by itself: a person at a terminal wants
+// to know, and commands that wait have their own way to continue.
 import { ConfigError } from '../config/config-error.ts';
 import { loadClientSettings, type ClientSettings } from '../config/process-environment.ts';
 import { parseKeepingIntegers } from '../core/json.ts';
@@ -22,8 +23,9 @@ export type AnswerOf<Id extends keyof OperationFunctions> = Awaited<ReturnType<O
 export interface ApiClient extends HoldfastClient {
   readonly settings: ClientSettings;
   /**
-   * Calls an operation with fields as a person typed them: those of its path, its query or its body, and an idempotency key. The service checks
-   * their values, and its refusal names the allowed ones.
+   * Calls an operation with fields as a person typed them: those of its path, its query or its
+   * body, and an idempotency key. The service checks their values, and its refusal names the
+   * allowed ones.
    */
   call<Id extends keyof OperationFunctions>(id: Id, typed: object, options?: CallOptions): Promise<AnswerOf<Id>>;
 }
@@ -66,7 +68,10 @@ export function connectApi(flags: ClientFlags): ApiClient {
   };
 }
 
-/** The fields as the typed client takes them: those that the path does not name are the body of a request that has one. */
+/**
+ * The fields as the typed client takes them: those that the path does not name are the body of a
+ * request that has one.
+ */
 function buildRequest(place: string, fields: Record<string, unknown>): object {
   if (/^(?:GET|DELETE) /.test(place)) return fields;
   const names = Object.keys(fields);
@@ -88,7 +93,10 @@ function settingsOrRefuse(flags: ClientFlags): ClientSettings {
 
 type Explain = (error: unknown, place: string) => unknown;
 
-/** The client with every error passed through `explain`, and which takes the end of an id for the id. */
+/**
+ * The client with every error passed through `explain`, and which takes the end of an id for the
+ * id.
+ */
 function explained(client: HoldfastClient, explain: Explain): HoldfastClient {
   // The same functions with the same answers.
   const functions = Object.fromEntries(

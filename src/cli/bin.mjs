@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// The `holdfast` command. Plain JavaScript that any Node can read: it runs the rest on a Node that runs TypeScript without a build (22.18 or
-// newer), which npm brings along, and turns the compile cache on before anything is loaded.
+// The `holdfast` command. Plain JavaScript that any Node can read: it runs the rest on a Node that
+// runs TypeScript without a build (22.18 or newer), which npm brings along, and turns the compile
+// cache on before anything is loaded.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import module from 'node:module';
@@ -15,7 +16,10 @@ const [major, minor] = process.versions.node.split('.').map(Number);
 
 /** Commands that run until they are stopped: they are started again with the flags of a service. */
 const SERVICES = ['start', 'scripted-model', 'scripted-platform', 'demo'];
-/** The first keeps SIGUSR1 from opening Node's debugger, the others save memory: docs/operations.md#nodes-flags. */
+/**
+ * The first keeps SIGUSR1 from opening Node's debugger, the others save memory:
+ * docs/operations.md#nodes-flags.
+ */
 const FLAGS = ['--disable-sigusr1', '--max-semi-space-size=16', '--heap-growing-percent=40'];
 
 // A listener keeps Node from opening its debugger at SIGUSR1; SIGUSR2 would end the process.
@@ -39,13 +43,19 @@ function nameOf(flag) {
   return flag.split('=')[0].replaceAll('_', '-');
 }
 
-/** Without those that the user has set, here or in NODE_OPTIONS: a flag on the command line would replace the one in the variable. */
+/**
+ * Without those that the user has set, here or in NODE_OPTIONS: a flag on the command line would
+ * replace the one in the variable.
+ */
 function missingFlags() {
   const given = [...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/), ...process.execArgv].map(nameOf);
   return FLAGS.filter((flag) => !given.includes(nameOf(flag)));
 }
 
-/** The Node that was installed with Holdfast, wherever npm has put it; null: there is none for this machine. */
+/**
+ * The Node that was installed with Holdfast, wherever npm has put it; null: there is none for this
+ * machine.
+ */
 function newerNode() {
   try {
     const manifest = module
@@ -88,7 +98,10 @@ function runOnNewerNode() {
   });
 }
 
-/** Ends this process when the one that started it is killed: it must not continue without its parent. */
+/**
+ * Ends this process when the one that started it is killed: it must not continue without its
+ * parent.
+ */
 function dieWithParent() {
   if (process.env['HOLDFAST_HANDED_OVER'] !== '1') return;
   delete process.env['HOLDFAST_HANDED_OVER'];

@@ -1,4 +1,5 @@
-// What `chat` and `send --stream` print of live events: the text of answers to stdout as it is written, everything else to stderr.
+// What `chat` and `send --stream` print of live events: the text of answers to stdout as it is
+// written, everything else to stderr.
 import type { StreamedEvent } from './event-stream.ts';
 import type { Terminal } from './terminal.ts';
 

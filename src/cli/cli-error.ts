@@ -1,4 +1,5 @@
-// The exit codes of the command line (docs/cli.md) and the error that carries one. Every error says what to do next.
+// The exit codes of the command line (docs/cli.md) and the error that carries one. Every error says
+// what to do next.
 import type { ConfigError } from '../config/config-error.ts';
 
 export const EXIT = {

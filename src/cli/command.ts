@@ -1,5 +1,5 @@
-// A command is a row: its name, what it takes, and what it does. `program.ts` makes the command line of the rows, and the help, the completion
-// and the reference are made of that.
+// A command is a row: its name, what it takes, and what it does. `program.ts` makes the command
+// line of the rows, and the help, the completion and the reference are made of that.
 import type { Command } from 'commander';
 import type { OperationFunctions } from '../client/create-client.ts';
 import type { AnswerOf, ApiClient, ClientFlags } from './api-client.ts';
@@ -9,8 +9,9 @@ import type { TableColumn } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 /**
- * An argument or an option as the help has it, its description, and how its text becomes a value: by a function, or because it is one of several;
- * absent: it is the text. An option that may be repeated gets its value so far. `preset` is the value if it is not given; of an option that needs
+ * An argument or an option as the help has it, its description, and how its text becomes a value:
+ * by a function, or because it is one of several; absent: it is the text. An option that may be
+ * repeated gets its value so far. `preset` is the value if it is not given; of an option that needs
  * no text, the value if it is given without one.
  */
 type Taken = readonly [
@@ -77,15 +78,24 @@ export interface CommandRow extends Naming<Takes> {
   run: (input: object, around: Surroundings) => End;
 }
 
-/** What a word of the first level is: a command, or a noun with commands by their names, in the order of the help. */
+/**
+ * What a word of the first level is: a command, or a noun with commands by their names, in the
+ * order of the help.
+ */
 export type Words = Readonly<Record<string, CommandRow | Readonly<Record<string, CommandRow>>>>;
 
 type HelpGroup = 'Run' | 'Inspect' | 'Talk' | 'Look' | 'Schedule';
 
-/** A word of the first level: the part of the help that it stands in, and its summary. One that begins with `__` is hidden. */
+/**
+ * A word of the first level: the part of the help that it stands in, and its summary. One that
+ * begins with `__` is hidden.
+ */
 type Heading = readonly [helpGroup: HelpGroup, summary: string];
 
-/** The file of some commands and its words, each with what its command takes; null: a noun of another file, which gets verbs of this one. */
+/**
+ * The file of some commands and its words, each with what its command takes; null: a noun of
+ * another file, which gets verbs of this one.
+ */
 export type CommandFile = readonly [
   load: () => Promise<{ words: Words }>,
   words: Readonly<Record<string, Heading | null>>,
@@ -100,7 +110,10 @@ export function localCommand<const Given extends Takes = Readonly<Record<never, 
   return { ...naming, run: (input, around) => run(input as InputOf<Given>, around) };
 }
 
-/** A command that talks to a running service. The code for that is loaded when it runs: the help must be instant. */
+/**
+ * A command that talks to a running service. The code for that is loaded when it runs: the help
+ * must be instant.
+ */
 export function command<const Given extends Takes = Readonly<Record<never, never>>>({
   run,
   ...naming
@@ -114,7 +127,10 @@ export function command<const Given extends Takes = Readonly<Record<never, never
   });
 }
 
-/** Calls an operation and prints its answer: as it is with `--json`, otherwise the text that `show` returns, or what it prints itself. */
+/**
+ * Calls an operation and prints its answer: as it is with `--json`, otherwise the text that `show`
+ * returns, or what it prints itself.
+ */
 export function prints<Id extends keyof OperationFunctions, Input extends object>(
   id: Id,
   show: (answer: AnswerOf<Id>, terminal: Terminal, input: Input) => string | void,

@@ -1,4 +1,5 @@
-// Libraries warn on the console, some of them at every call. In a process whose log is lines of JSON each such text is one line of it.
+// Libraries warn on the console, some of them at every call. In a process whose log is lines of
+// JSON each such text is one line of it.
 import { format } from 'node:util';
 import type { Logger } from '../logger.ts';
 

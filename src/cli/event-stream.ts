@@ -1,8 +1,12 @@
-// Live events for the command line: those of the typed client, in the form that commands print, with a bound on how long a service may be away.
+// Live events for the command line: those of the typed client, in the form that commands print,
+// with a bound on how long a service may be away.
 import type { ClientEvent, EventHooks } from '../client/create-client.ts';
 import { CliError, EXIT } from './cli-error.ts';
 
-/** Consecutive attempts without an event. The waits between them add up to half a minute to a minute. */
+/**
+ * Consecutive attempts without an event. The waits between them add up to half a minute to a
+ * minute.
+ */
 const RECONNECTS_MAX = 6;
 
 export interface StreamedEvent {
@@ -18,7 +22,9 @@ export interface StreamedEvent {
 
 export interface WatchOptions {
   signal: AbortSignal;
-  /** Called when the service has begun to answer for the first time: from here on nothing is missed. */
+  /**
+   * Called when the service has begun to answer for the first time: from here on nothing is missed.
+   */
   onOpen?: () => void;
   /** Called before each new attempt after the stream broke. */
   onReconnect?: () => void;
@@ -31,8 +37,8 @@ export interface WatchOptions {
 }
 
 /**
- * The events of a stream, until the signal aborts (then it simply ends). `open` is given the hooks of the stream. Throws when the first attempt fails,
- * and when the service was away for too long.
+ * The events of a stream, until the signal aborts (then it simply ends). `open` is given the hooks
+ * of the stream. Throws when the first attempt fails, and when the service was away for too long.
  */
 export async function* watchEvents(
   open: (hooks: EventHooks) => AsyncIterable<ClientEvent>,

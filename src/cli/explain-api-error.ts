@@ -1,4 +1,5 @@
-// An error of the typed client as the command line reports it: what happened, what to do next at a terminal, and the exit code.
+// An error of the typed client as the command line reports it: what happened, what to do next at a
+// terminal, and the exit code.
 import type { HoldfastError } from '../client/create-client.ts';
 import { explainError } from '../client/holdfast-error.ts';
 import type { ClientSettings } from '../config/process-environment.ts';

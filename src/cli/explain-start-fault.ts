@@ -1,12 +1,16 @@
-// Why the service or a migration could not start, in words and with a way on: the database is not there, its login is wrong, the port is
-// taken. What is not known here passes through with its stack.
+// Why the service or a migration could not start, in words and with a way on: the database is not
+// there, its login is wrong, the port is taken. What is not known here passes through with its
+// stack.
 import { ConfigError } from '../config.ts';
 import { EmbeddedPostgresError } from '../embedded-postgres/embedded-postgres-error.ts';
 import { CliError, EXIT, explainConfigError, type ExitCode } from './cli-error.ts';
 
 const MAKE_ROOM = 'make room on the disk of the data directory, or set HOLDFAST_DATA_DIR to a directory on another one';
 
-/** By the code of Node or of PostgreSQL: the exit code, the fix, and what is said before the message of the error. */
+/**
+ * By the code of Node or of PostgreSQL: the exit code, the fix, and what is said before the message
+ * of the error.
+ */
 const EXPLANATIONS: Record<string, [exitCode: ExitCode, fix: string, before?: string]> = {
   EADDRINUSE: [
     EXIT.failed,
@@ -92,8 +96,8 @@ const UNREACHABLE_CODES =
   );
 
 /**
- * The fault as an error of the command line; the same value when nothing is known about it. `badConfiguration` is the exit code of a
- * fault of the configuration.
+ * The fault as an error of the command line; the same value when nothing is known about it.
+ * `badConfiguration` is the exit code of a fault of the configuration.
  */
 export function explainStartFault(error: unknown, badConfiguration: ExitCode = EXIT.badConfiguration): unknown {
   if (!(error instanceof Error) || error instanceof CliError) return error;

@@ -1,4 +1,5 @@
-// A file that a command cannot read or write, as an error of the command line: in words, with its whole path.
+// A file that a command cannot read or write, as an error of the command line: in words, with its
+// whole path.
 import { resolve } from 'node:path';
 import { CliError, EXIT } from './cli-error.ts';
 

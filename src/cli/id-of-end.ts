@@ -1,4 +1,5 @@
-// Short ids on the command line: the dashboard shows the last digits of an id, and people type what they see.
+// Short ids on the command line: the dashboard shows the last digits of an id, and people type what
+// they see.
 import type { HoldfastClient } from '../client/create-client.ts';
 import { conflict, notFound } from './cli-error.ts';
 
@@ -15,12 +16,17 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   'bulk-actions': 'bulkAction',
 };
 
-/** The kind of the things whose id a path such as `GET /v1/turns/{id}/events` names; undefined: they have no short ids. */
+/**
+ * The kind of the things whose id a path such as `GET /v1/turns/{id}/events` names; undefined: they
+ * have no short ids.
+ */
 export function kindOfPlace(place: string): IdKind | undefined {
   return KINDS[/ \/v1\/([\w-]+)\/\{(?:id|runId)\}/.exec(place)?.[1] ?? ''];
 }
 
-/** The id that ends with a text. Throws `CliError` when none of the newest does, or more than one. */
+/**
+ * The id that ends with a text. Throws `CliError` when none of the newest does, or more than one.
+ */
 export async function idOfEnd(client: Pick<HoldfastClient, 'findIds'>, end: string, kind: IdKind): Promise<string> {
   const { items, lookedAt } = await client.findIds({ endsWith: end, kinds: [kind] });
   const [first, ...others] = items;

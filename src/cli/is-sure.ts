@@ -24,8 +24,9 @@ interface Plan {
 }
 
 /**
- * For a command that changes many things: prints its plan with `--dry-run`, and asks at a terminal only, because scripts call it without --yes.
- * Null: it may begin; otherwise it ends with this exit code.
+ * For a command that changes many things: prints its plan with `--dry-run`, and asks at a terminal
+ * only, because scripts call it without --yes. Null: it may begin; otherwise it ends with this exit
+ * code.
  */
 export async function endOfPlan(
   { dryRun, yes }: { dryRun: boolean | undefined; yes: boolean | undefined },

@@ -1,5 +1,6 @@
-// The entry of the command line: parses, runs one command, reports its error, sets the exit code. Nothing heavy is imported
-// here or in what this file imports: `--help` must be instant, and each command loads its own file.
+// The entry of the command line: parses, runs one command, reports its error, sets the exit code.
+// Nothing heavy is imported here or in what this file imports: `--help` must be instant, and each
+// command loads its own file.
 import { CommanderError, type Command } from 'commander';
 import { CliError, EXIT, usageError, type ExitCode } from './cli-error.ts';
 import { endProcess } from './end-process.ts';

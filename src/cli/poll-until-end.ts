@@ -1,5 +1,5 @@
-// How commands wait: they ask the service again and again until something has ended, a time is over, or Ctrl-C. A service that cannot be
-// reached meanwhile may be restarting, so they ask again.
+// How commands wait: they ask the service again and again until something has ended, a time is
+// over, or Ctrl-C. A service that cannot be reached meanwhile may be restarting, so they ask again.
 import { pause } from '../clock.ts';
 import { CliError, EXIT, type ExitCode } from './cli-error.ts';
 
@@ -10,7 +10,10 @@ export interface Poll<Answer> {
   waitSeconds?: number | undefined;
 }
 
-/** Passes each answer to `show`, until that returns an exit code. Resolves with this one, or with 124 or 130 for the other two ends. */
+/**
+ * Passes each answer to `show`, until that returns an exit code. Resolves with this one, or with
+ * 124 or 130 for the other two ends.
+ */
 export async function pollUntilEnd<Answer>(
   { read, everyMs, waitSeconds = Number.POSITIVE_INFINITY }: Poll<Answer>,
   show: (answer: Answer) => ExitCode | null,

@@ -28,7 +28,10 @@ export function noteNextPage({ items, nextCursor }: List<unknown>, terminal: Ter
   else if (nextCursor === null && items.length === 0) terminal.note(none);
 }
 
-/** Dollars with six decimals, so that no micro-dollar is hidden; a cost that is not known has a word. */
+/**
+ * Dollars with six decimals, so that no micro-dollar is hidden; a cost that is not known has a
+ * word.
+ */
 export function dollarsText(costUsd: number | null): string {
   return costUsd === null ? 'unknown' : `$${costUsd.toFixed(6)}`;
 }

@@ -1,4 +1,5 @@
-// The command line, made of the rows of the commands. Only the file of the word that is called is loaded.
+// The command line, made of the rows of the commands. Only the file of the word that is called is
+// loaded.
 import { Argument, Command, Help, Option } from 'commander';
 import { EXIT, EXIT_CODES_HELP, type ExitCode } from './cli-error.ts';
 import type { CommandFile, CommandRow, GlobalFlags, Words } from './command.ts';
@@ -9,7 +10,10 @@ import type { Feature } from '../kernel/features.ts';
 /** The options of every command that have a value. */
 const VALUED = ['--url', '--api-key'];
 
-/** The command line with the words of some features: for some arguments, without them the whole of it. `onEnd` is given the exit code of the command that ran. */
+/**
+ * The command line with the words of some features: for some arguments, without them the whole of
+ * it. `onEnd` is given the exit code of the command that ran.
+ */
 export async function buildProgram(
   features: readonly Pick<Feature, 'commands'>[],
   onEnd: (exitCode: ExitCode) => void,
@@ -67,7 +71,10 @@ function calledWords(argv: readonly string[]): readonly string[] {
   return words.slice(0, BEFORE_WORDS.includes(words[0] ?? '') ? 2 : 1);
 }
 
-/** A command as its line of the help has it. One that is not loaded has no arguments and options yet. */
+/**
+ * A command as its line of the help has it. One that is not loaded has no arguments and options
+ * yet.
+ */
 function formatTerm(files: readonly CommandFile[]) {
   const usages = files.flatMap(([, words]) => Object.keys(words));
   return (command: Command): string => {
@@ -104,8 +111,8 @@ function addCommand(command: Command, row: CommandRow, run: RunRow): void {
   command.action(() => run(row, command, Object.fromEntries(readers.map(({ name, read }) => [name, read()]))));
 }
 
-// The kernel's words of the first level in the order of the help; those of features follow. Their commands are loaded when they are called: the help
-// must be instant.
+// The kernel's words of the first level in the order of the help; those of features follow. Their
+// commands are loaded when they are called: the help must be instant.
 
 /** The files of the commands, with their words. */
 export const FILES: readonly CommandFile[] = [

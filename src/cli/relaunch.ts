@@ -1,9 +1,12 @@
-// Replaces this process by one with the flags and the environment of a service. The process id stays the same, so signals and service
-// managers still reach the service.
+// Replaces this process by one with the flags and the environment of a service. The process id
+// stays the same, so signals and service managers still reach the service.
 //
-// - The flags of Node that `bin.mjs` lists. Some have an effect only on the command line of Node, and not all may stand in NODE_OPTIONS.
-// - No secrets in the environment: the kernel shows the environment that a process was started with to every process of the same user
-//   (/proc/<pid>/environ), including the commands of agents. The new process finds its secrets in an open
+// - The flags of Node that `bin.mjs` lists. Some have an effect only on the command line of Node,
+//   and not all may stand in NODE_OPTIONS.
+// - No secrets in the environment: the kernel shows the environment that a process was started with
+//   to every process of the same user
+//   (/proc/<pid>/environ), including the commands of agents. The new process finds its secrets in
+//   an open
 //   file without a name, takes them into its memory, and closes the file.
 import { closeSync, existsSync, fstatSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,14 +27,18 @@ function canReplaceItself(): boolean {
   return process.platform !== 'win32' && process.channel === undefined && process.execve !== undefined;
 }
 
-/** Whether a service that is started as this process was gets the flags: from itself, or from the command that started Node. */
+/**
+ * Whether a service that is started as this process was gets the flags: from itself, or from the
+ * command that started Node.
+ */
 export function hasFlagsOfService(): boolean {
   return canReplaceItself() || process.execArgv.includes('--disable-sigusr1');
 }
 
 /**
- * Starts this command line again as a service, with these flags of Node in addition, unless it has nothing to change. Does not return when it
- * does. A process that cannot replace itself continues unchanged, and the listener of `bin.mjs` keeps the debugger closed.
+ * Starts this command line again as a service, with these flags of Node in addition, unless it has
+ * nothing to change. Does not return when it does. A process that cannot replace itself continues
+ * unchanged, and the listener of `bin.mjs` keeps the debugger closed.
  */
 export function relaunchAsService(argv: readonly string[], flags: readonly string[]): void {
   const environment = processEnvironment();
@@ -51,7 +58,8 @@ function divide(environment: Readonly<Record<string, string | undefined>>): { op
   const divided: { open: Variables; secret: Variables } = { open: {}, secret: {} };
   for (const [name, value] of Object.entries(environment)) {
     if (value === undefined) continue;
-    // Commands see no HOLDFAST_ variable, but only keys among them are secrets: the others are no reason to start again.
+    // Commands see no HOLDFAST_ variable, but only keys among them are secrets: the others are no
+    // reason to start again.
     const isSecret = isSecretVariable(name.replace(/^HOLDFAST_/, ''), value);
     divided[isSecret ? 'secret' : 'open'][name] = value;
   }
@@ -59,8 +67,9 @@ function divide(environment: Readonly<Record<string, string | undefined>>): { op
 }
 
 /**
- * Only the standard streams survive the replacement. What is opened takes the lowest free number, so that of the stream that was closed; another
- * thread of Node may take it first, for as long as it reads a file.
+ * Only the standard streams survive the replacement. What is opened takes the lowest free number,
+ * so that of the stream that was closed; another thread of Node may take it first, for as long as
+ * it reads a file.
  */
 function leaveOnStdin(secret: Variables): void {
   // In memory where there is a folder for that.
@@ -88,6 +97,7 @@ function takeSecrets(): void {
   readSync(STDIN, bytes, 0, bytes.length, 0);
   closeSync(STDIN);
   openSync('/dev/null', 'r');
-  // What a process adds to its environment later, the kernel does not show. The file is ours: names and texts.
+  // What a process adds to its environment later, the kernel does not show. The file is ours: names
+  // and texts.
   takeEnvironment(JSON.parse(bytes.toString()) as Variables, MARK);
 }

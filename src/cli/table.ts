@@ -1,5 +1,6 @@
-// Tables for a terminal: columns as wide as their content. When the lines would not fit, long texts are shortened first, then columns leave
-// in a fixed order (the least important first), then the widest one is shortened. Pure. In a pipe the width is endless: nothing leaves, nothing is cut.
+// Tables for a terminal: columns as wide as their content. When the lines would not fit, long texts
+// are shortened first, then columns leave in a fixed order (the least important first), then the
+// widest one is shortened. Pure. In a pipe the width is endless: nothing leaves, nothing is cut.
 import stringWidth from 'string-width';
 
 /** The style of a word on a terminal. */
@@ -9,7 +10,10 @@ export interface TableColumn<Row> {
   title: string;
   /** Null: an empty cell. A number stands right. */
   value: (row: Row) => string | number | null | undefined;
-  /** Columns with the highest number leave first when the table is too wide; absent: it never leaves. */
+  /**
+   * Columns with the highest number leave first when the table is too wide; absent: it never
+   * leaves.
+   */
   dropOrder?: number;
   /** A text of any length: it is shortened, down to `PROSE_CHARS_MIN`, before a column leaves. */
   isProse?: boolean;
@@ -64,7 +68,10 @@ interface Widths {
   isProse?: boolean;
 }
 
-/** The columns that stay, with their widths. Texts are counted as short as they may become until all others have left that may. */
+/**
+ * The columns that stay, with their widths. Texts are counted as short as they may become until all
+ * others have left that may.
+ */
 function fit<Column extends Widths>(columns: readonly Column[], width: number): Column[] {
   const shortest = ({ chars, isProse }: Column): number =>
     isProse === true ? Math.min(chars, PROSE_CHARS_MIN) : chars;

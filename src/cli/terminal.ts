@@ -1,5 +1,6 @@
-// What a command writes: data to stdout, everything else to stderr, colour only where a person looks. Text from elsewhere (replies,
-// names) loses its control characters on a terminal, so that no message can control the terminal.
+// What a command writes: data to stdout, everything else to stderr, colour only where a person
+// looks. Text from elsewhere (replies, names) loses its control characters on a terminal, so that
+// no message can control the terminal.
 import { styleText } from 'node:util';
 import { terminalSettings } from '../config/process-environment.ts';
 import { EXIT } from './cli-error.ts';
@@ -86,7 +87,10 @@ export function relativeTime(thenMs: number, nowMs: number): string {
   return thenMs > nowMs ? `in ${amount}${unit}` : `${amount}${unit} ago`;
 }
 
-/** JSON with those characters as escapes: the same value. JSON itself has no others outside of its strings. */
+/**
+ * JSON with those characters as escapes: the same value. JSON itself has no others outside of its
+ * strings.
+ */
 export function harmlessJson(json: string): string {
   return json.replaceAll(
     /(?![\n\t\r])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu,
@@ -98,7 +102,10 @@ export function harmlessJson(json: string): string {
 const OWN_COLOR = /^\p{Cc}\[(?:1|2|22|3[1-6]|39)m$/u;
 const ESC = String.fromCodePoint(27);
 
-/** Text without control characters but newline and tab, and without marks that reverse its direction; our own colours stay on request. */
+/**
+ * Text without control characters but newline and tab, and without marks that reverse its
+ * direction; our own colours stay on request.
+ */
 export function harmless(text: string, keepsColor: boolean): string {
   return text.replaceAll(/\p{Cc}\[[0-9;]*m|(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, (found) =>
     keepsColor && found.startsWith(ESC) && OWN_COLOR.test(found) ? found : '',

@@ -7,7 +7,9 @@ const ISO = /^(\d{4}-\d{2}-\d{2})(?:[T ]((?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:
 
 const FUTURE_EXAMPLE = '30d, or a time such as 2027-01-31T12:00:00Z';
 
-/** A time before now, as ISO 8601; `30m` was 30 minutes ago. Throws `CliError` for any other text. */
+/**
+ * A time before now, as ISO 8601; `30m` was 30 minutes ago. Throws `CliError` for any other text.
+ */
 export function pastTime(text: string): string {
   return parseTime(text, { sign: -1, example: '30m, or a time such as 2026-01-31T12:00:00Z' });
 }
@@ -17,7 +19,10 @@ export function timeFromNow(text: string): string {
   return parseTime(text, { sign: 1, example: FUTURE_EXAMPLE });
 }
 
-/** A time after now, as ISO 8601; `30d` is in 30 days. Throws `CliError` for any other text, and for a time in the past. */
+/**
+ * A time after now, as ISO 8601; `30d` is in 30 days. Throws `CliError` for any other text, and for
+ * a time in the past.
+ */
 export function futureTime(text: string): string {
   const time = timeFromNow(text);
   if (Date.parse(time) > Date.now()) return time;

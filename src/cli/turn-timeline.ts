@@ -1,4 +1,5 @@
-// A turn as lines on a terminal: from its journal when it has ended, from its events while it runs. Pure.
+// A turn as lines on a terminal: from its journal when it has ended, from its events while it runs.
+// Pure.
 import type { StepView, TurnView, TurnStatus, TokenUsage } from '../contract/views.ts';
 import { formatDuration } from '../core/time.ts';
 import { DEFAULT_KEY } from '../kernel/rules/provider-keys.ts';
@@ -18,7 +19,10 @@ export const TURN_STATUS_STYLES: Record<TurnStatus, Style | undefined> = {
   interrupted: 'yellow',
 };
 
-/** One line for each model call and each tool call, with the time since the turn began and how long it took. */
+/**
+ * One line for each model call and each tool call, with the time since the turn began and how long
+ * it took.
+ */
 export function stepLines(turn: TurnView): string[] {
   return turn.steps.flatMap((step) => [...callLines(step, turn), ...toolLines(step, turn)]);
 }
@@ -145,7 +149,10 @@ export function waterfallLines(turn: TurnView, { width, rowsMax, nowMs, paint }:
   return left <= 0 ? lines : [`… ${left + 1} earlier`, ...lines.slice(left + 1)];
 }
 
-/** A model call gets its row when it has ended: until then, a running turn without an open span waits for it. */
+/**
+ * A model call gets its row when it has ended: until then, a running turn without an open span
+ * waits for it.
+ */
 function underWay({ status, spans }: TurnView): Span[] {
   if (status !== 'running' || spans.some(({ endedAt }) => endedAt === null)) return [];
   const ends = spans.flatMap(({ endedAt }) => endedAt ?? []).toSorted();

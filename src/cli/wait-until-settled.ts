@@ -1,5 +1,6 @@
-// Sending a message and waiting for its end. The service waits up to its own limit (`Prefer: wait`), then the command queries; when the
-// service stops meanwhile, the request is sent again with the same idempotency key until the command's own time limit.
+// Sending a message and waiting for its end. The service waits up to its own limit (`Prefer:
+// wait`), then the command queries; when the service stops meanwhile, the request is sent again
+// with the same idempotency key until the command's own time limit.
 import { performance } from 'node:perf_hooks';
 import type { AcceptedMessage, SettledMessage } from '../contract/answers.ts';
 import type { MessageView, TurnView } from '../contract/views.ts';

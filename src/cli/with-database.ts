@@ -1,4 +1,5 @@
-// The database of commands that work on it directly: the one that is configured, or the embedded one.
+// The database of commands that work on it directly: the one that is configured, or the embedded
+// one.
 import { explainStartFault } from './explain-start-fault.ts';
 
 export interface CommandDatabase {
@@ -9,7 +10,10 @@ export interface CommandDatabase {
   close(): Promise<void>;
 }
 
-/** Opens the database, does the work, and closes it. Throws a `CliError` with what to do when one of these fails. */
+/**
+ * Opens the database, does the work, and closes it. Throws a `CliError` with what to do when one of
+ * these fails.
+ */
 export async function withDatabase<Result>(
   { databaseUrl, dataDir }: { databaseUrl?: string; dataDir: string },
   work: (database: CommandDatabase) => Promise<Result>,

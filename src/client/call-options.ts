@@ -2,7 +2,9 @@
 
 /** How a client reaches the service. */
 export interface ClientOptions {
-  /** Where the service is: `http://127.0.0.1:7420`. In a page of the service itself, the empty text. */
+  /**
+   * Where the service is: `http://127.0.0.1:7420`. In a page of the service itself, the empty text.
+   */
   url: string;
   /** An API key. Absent: the browser sends its cookie. */
   key?: string | undefined;
@@ -26,11 +28,16 @@ export interface CallOptions {
   timeoutMs?: number | undefined;
   /** Asks the service to wait for the end of the message, up to 30 s: `Prefer: wait`. */
   waitSeconds?: number | undefined;
-  /** The key of a POST; absent: a new one. A call that is repeated with its key has its effect once. */
+  /**
+   * The key of a POST; absent: a new one. A call that is repeated with its key has its effect once.
+   */
   idempotencyKey?: string | undefined;
   /** Further headers, such as `content-encoding: gzip` for lines that are compressed. */
   headers?: Record<string, string> | undefined;
 }
 
-/** Lines of JSON, sent as they are. A stream can be sent only once, so its request is never repeated. */
+/**
+ * Lines of JSON, sent as they are. A stream can be sent only once, so its request is never
+ * repeated.
+ */
 export type LineBody = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>;

@@ -1,5 +1,5 @@
-// The typed client of the API, `holdfast/client`: one function for each operation, iterators over lists and events, one error. It has no
-// dependencies and runs in Node and in browsers.
+// The typed client of the API, `holdfast/client`: one function for each operation, iterators over
+// lists and events, one error. It has no dependencies and runs in Node and in browsers.
 import type { CallOptions, ClientOptions } from './call-options.ts';
 import { followEvents, type ClientEvent, type EventHooks } from './follow-events.ts';
 import { OPERATIONS, STREAMS } from './generated/places.ts';
@@ -26,14 +26,23 @@ export interface HoldfastClient extends OperationFunctions {
     input?: Parameters<OperationFunctions[List]>[0],
     options?: CallOptions,
   ): AsyncGenerator<ListItems[List], void, undefined>;
-  /** Each result of a batch in the order of its items, after an item if one is named; `all`: also of items that have not ended. */
+  /**
+   * Each result of a batch in the order of its items, after an item if one is named; `all`: also of
+   * items that have not ended.
+   */
   eachResult(
     input: { id: string; afterItem?: number | undefined; all?: boolean | undefined },
     options?: CallOptions,
   ): AsyncGenerator<Schemas['BatchResult'], void, undefined>;
-  /** Events from now on, or after an id; of one session, or of some types. Reconnects by itself; see `EventHooks`. */
+  /**
+   * Events from now on, or after an id; of one session, or of some types. Reconnects by itself; see
+   * `EventHooks`.
+   */
   events(input?: EventChoice & EventHooks): AsyncGenerator<ClientEvent, void, undefined>;
-  /** The events of one turn from its start, until it has ended. Reconnects by itself; see `EventHooks`. */
+  /**
+   * The events of one turn from its start, until it has ended. Reconnects by itself; see
+   * `EventHooks`.
+   */
   turnEvents(input: StreamInputs['streamTurnEvents'] & EventHooks): AsyncGenerator<ClientEvent, void, undefined>;
 }
 
@@ -57,7 +66,8 @@ export function createClient(client: ClientOptions): HoldfastClient {
   return {
     ...functions,
     each(list, input, options) {
-      // Each list takes its query with a cursor and answers a page; which list it is does not matter here.
+      // Each list takes its query with a cursor and answers a page; which list it is does not
+      // matter here.
       const read = functions[list] as unknown as Parameters<typeof eachItem>[0];
       return eachItem(read, { ...input }, options) as AsyncGenerator<ListItems[typeof list], void, undefined>;
     },
@@ -77,7 +87,10 @@ interface Page {
 
 type ReadPage = (input: { cursor?: string | undefined }, options?: CallOptions) => Promise<Page>;
 
-/** Each item; a page is read when the one before is used up. Throws when the service names a page as its own next one. */
+/**
+ * Each item; a page is read when the one before is used up. Throws when the service names a page as
+ * its own next one.
+ */
 async function* eachItem(
   read: ReadPage,
   input: { cursor?: string | undefined },
@@ -101,8 +114,8 @@ const BREAKS_MAX = 3;
 type OpenResults = (afterItem: number) => Promise<ReadableStream<Uint8Array>>;
 
 /**
- * Each result after an item, in the order of the items, also when the connection breaks: reading continues after the last one. Throws
- * `HoldfastError`, or the reason of the signal.
+ * Each result after an item, in the order of the items, also when the connection breaks: reading
+ * continues after the last one. Throws `HoldfastError`, or the reason of the signal.
  */
 async function* eachResult(
   open: OpenResults,
@@ -130,7 +143,10 @@ async function* eachResult(
   }
 }
 
-/** Fields that the path names go there, `body` is the body, all others are the query. Throws `TypeError` when a name of the path is missing. */
+/**
+ * Fields that the path names go there, `body` is the body, all others are the query. Throws
+ * `TypeError` when a name of the path is missing.
+ */
 function buildCall(place: string, input: object): ApiCall {
   const [method = '', template = '', answer = 'json'] = place.split(' ');
   const { body, ...fields } = input as Record<string, unknown>;

@@ -1,5 +1,5 @@
-// What the client reads from streams: server-sent events, as the HTML standard defines the format, and lines of JSON, which it also writes.
-// Written here because the client has no dependencies.
+// What the client reads from streams: server-sent events, as the HTML standard defines the format,
+// and lines of JSON, which it also writes. Written here because the client has no dependencies.
 
 /** The largest number of characters of one line that is read. */
 const LINE_CHARS_MAX = 67_108_864;
@@ -20,7 +20,10 @@ export function linesOf(items: Iterable<unknown> | AsyncIterable<unknown>): Read
   });
 }
 
-/** The lines of a stream, each as it is complete. Throws when the stream breaks, or ends in the middle of a line. */
+/**
+ * The lines of a stream, each as it is complete. Throws when the stream breaks, or ends in the
+ * middle of a line.
+ */
 export async function* readLines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, void, undefined> {
   const reader = stream.getReader();
   const decoder = new TextDecoder();
@@ -58,7 +61,10 @@ export interface EventBlock {
 /** The largest number of characters of one event. */
 const EVENT_CHARS_MAX = 4_194_304;
 
-/** Reads one stream. Takes its bytes as they come, cut anywhere, and gives the blocks that they complete. */
+/**
+ * Reads one stream. Takes its bytes as they come, cut anywhere, and gives the blocks that they
+ * complete.
+ */
 export function createEventParser(): (bytes: Uint8Array) => EventBlock[] {
   const decoder = new TextDecoder();
   /** The line that is not complete, in parts. */

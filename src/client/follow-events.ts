@@ -1,14 +1,21 @@
-// A stream of events that outlives its connections: it resumes by the last id, so no event is lost or repeated while the service restarts.
+// A stream of events that outlives its connections: it resumes by the last id, so no event is lost
+// or repeated while the service restarts.
 import { createEventParser, type EventBlock } from './event-parser.ts';
 import { brokenStream, HoldfastError } from './holdfast-error.ts';
 import type { Schemas } from './operations.ts';
 import { pause, reconnectDelayMs } from './retry.ts';
 import type { ClientTransport } from './transport.ts';
 
-/** The service sends a comment every 15 s. A connection that carries nothing for this long is dead, or a proxy keeps back what it carries. */
+/**
+ * The service sends a comment every 15 s. A connection that carries nothing for this long is dead,
+ * or a proxy keeps back what it carries.
+ */
 const STALL_MS = 60_000;
 
-/** Events that came after the last id were deleted meanwhile: what was derived from them has to be read again. */
+/**
+ * Events that came after the last id were deleted meanwhile: what was derived from them has to be
+ * read again.
+ */
 export interface EventReset {
   type: 'reset';
   id: null;
@@ -23,11 +30,20 @@ export type ClientEvent = (Exclude<Schemas['LiveEvent'], { type: 'reset' }> & { 
 export interface EventHooks {
   /** Ends the stream; it then simply has no more events. */
   signal?: AbortSignal | undefined;
-  /** Called each time a connection is open. From the first time on no event is missed. Must not throw. */
+  /**
+   * Called each time a connection is open. From the first time on no event is missed. Must not
+   * throw.
+   */
   onOpen?: (() => void) | undefined;
-  /** Called with an id that no event has, from which the stream resumes: at its beginning, and while nothing happens. Must not throw. */
+  /**
+   * Called with an id that no event has, from which the stream resumes: at its beginning, and while
+   * nothing happens. Must not throw.
+   */
   onId?: ((id: string) => void) | undefined;
-  /** Called when a connection broke or could not be made, before the wait for the next one. What it throws ends the stream. */
+  /**
+   * Called when a connection broke or could not be made, before the wait for the next one. What it
+   * throws ends the stream.
+   */
   onBreak?: ((broken: StreamBreak) => void) | undefined;
 }
 
@@ -42,7 +58,10 @@ export interface StreamBreak {
 
 /** Refusals that another attempt does not change. */
 const FINAL = [400, 403, 405, 410, 421, 422];
-/** Refusals that end a stream which was never open, and pass when they come later: a sign-in that expired, a service that is being replaced. */
+/**
+ * Refusals that end a stream which was never open, and pass when they come later: a sign-in that
+ * expired, a service that is being replaced.
+ */
 const FINAL_AT_FIRST = [401, 404];
 
 export interface FollowedPath {
@@ -56,8 +75,9 @@ export interface FollowedPath {
 }
 
 /**
- * The events of a path, after an id if one is given. It reconnects after 1, 2, 4 ... 30 s, each less up to half. It ends with its signal, with
- * the caller's `break`, or when the service says that nothing more will come. Throws `HoldfastError` for a request that cannot succeed.
+ * The events of a path, after an id if one is given. It reconnects after 1, 2, 4 ... 30 s, each
+ * less up to half. It ends with its signal, with the caller's `break`, or when the service says
+ * that nothing more will come. Throws `HoldfastError` for a request that cannot succeed.
  */
 export async function* followEvents(
   transport: ClientTransport,

@@ -22,11 +22,14 @@ interface ErrorFacts {
 
 const DETAIL_CHARS_MAX = 500;
 
-/** Thrown by every function of the client, but for an abort, which throws the reason of its signal. */
+/**
+ * Thrown by every function of the client, but for an abort, which throws the reason of its signal.
+ */
 export class HoldfastError extends Error {
   /**
-   * The stable code of the problem, such as `not_found`. Without one: `http_502` for an answer that is no problem document,
-   * `connection_failed`, `no_answer_in_time`, `not_holdfast` (the answer is not of this API) or `stream_broken`.
+   * The stable code of the problem, such as `not_found`. Without one: `http_502` for an answer that
+   * is no problem document, `connection_failed`, `no_answer_in_time`, `not_holdfast` (the answer is
+   * not of this API) or `stream_broken`.
    */
   readonly code: string;
   /** The HTTP status; null when there was no answer. */
@@ -182,7 +185,9 @@ function readText(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-/** `Retry-After` in milliseconds. A date is not read: it would depend on the clock of this machine. */
+/**
+ * `Retry-After` in milliseconds. A date is not read: it would depend on the clock of this machine.
+ */
 function parseSeconds(header: string | null): number | null {
   return header !== null && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : null;
 }

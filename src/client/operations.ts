@@ -1,5 +1,6 @@
-// The functions of the typed client, derived from the OpenAPI document of the service (`generated/`, made by `npm run build`): what each takes
-// and answers. Nothing of it remains at run time, and it imports nothing of the service.
+// The functions of the typed client, derived from the OpenAPI document of the service
+// (`generated/`, made by `npm run build`): what each takes and answers. Nothing of it remains at
+// run time, and it imports nothing of the service.
 import type { CallOptions, LineBody } from './call-options.ts';
 import type { components, operations } from './generated/openapi.ts';
 import type { LineOperation, OPERATIONS, STREAMS } from './generated/places.ts';
@@ -7,7 +8,9 @@ import type { LineOperation, OPERATIONS, STREAMS } from './generated/places.ts';
 /** The things that requests and answers are made of, by their names in the OpenAPI document. */
 export type Schemas = components['schemas'];
 
-/** One function for each operation, named as in the OpenAPI document. Each throws `HoldfastError`. */
+/**
+ * One function for each operation, named as in the OpenAPI document. Each throws `HoldfastError`.
+ */
 export type OperationFunctions = {
   [Id in keyof Pick<operations, keyof typeof OPERATIONS>]: object extends Fields<Id>
     ? (input?: Input<Id>, options?: CallOptions) => Promise<Answer<operations[Id]>>
@@ -30,7 +33,10 @@ type Fields<Id extends keyof operations> = Path<operations[Id]> & Query<operatio
 
 type Path<Operation> = Operation extends { parameters: { path: infer Values } } ? Values : unknown;
 
-/** An absent value may be written as `undefined`: the client leaves it out. It writes values as text, and joins those of a list. */
+/**
+ * An absent value may be written as `undefined`: the client leaves it out. It writes values as
+ * text, and joins those of a list.
+ */
 type Query<Operation> = Operation extends { parameters: { query?: infer Values } }
   ? { [Name in keyof Values]: Written<Values[Name]> | undefined }
   : unknown;

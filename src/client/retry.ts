@@ -10,8 +10,9 @@ const MS_MAX = 5_000;
 const AWAY = [502, 503, 504];
 
 /**
- * How long to wait before the next attempt; null: the error is final. Only call it for requests that may be repeated: a GET, or a POST with
- * its idempotency key. `attempt` counts from 1, `random` is from 0 to 1.
+ * How long to wait before the next attempt; null: the error is final. Only call it for requests
+ * that may be repeated: a GET, or a POST with its idempotency key. `attempt` counts from 1,
+ * `random` is from 0 to 1.
  */
 export function retryDelayMs(error: HoldfastError, attempt: number, random: number): number | null {
   const { status, code, retryAfterMs } = error;

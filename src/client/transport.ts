@@ -20,9 +20,15 @@ export interface ApiCall {
 }
 
 export interface ClientTransport {
-  /** The body of a 2xx answer: parsed JSON, a text, an open stream of lines, or undefined. Throws `HoldfastError`. */
+  /**
+   * The body of a 2xx answer: parsed JSON, a text, an open stream of lines, or undefined. Throws
+   * `HoldfastError`.
+   */
   call(request: ApiCall, options?: CallOptions): Promise<unknown>;
-  /** The open answer to a GET, sent once; `signal` aborts it also while its body is read. Throws `HoldfastError` for anything but a 2xx. */
+  /**
+   * The open answer to a GET, sent once; `signal` aborts it also while its body is read. Throws
+   * `HoldfastError` for anything but a 2xx.
+   */
   open(path: string, options: { headers: Record<string, string>; signal: AbortSignal }): Promise<Response>;
 }
 
@@ -150,7 +156,10 @@ function buildHeaders(client: ClientOptions, { method, body }: ApiCall, options:
   return headers;
 }
 
-/** A GET changes nothing, and a POST has its effect once per idempotency key, which it keeps over its attempts. */
+/**
+ * A GET changes nothing, and a POST has its effect once per idempotency key, which it keeps over
+ * its attempts.
+ */
 function isRepeatable({ method, body }: ApiCall): boolean {
   return (method === 'GET' || method === 'POST') && !isStream(body);
 }
@@ -163,7 +172,10 @@ function isLines(body: unknown): body is LineBody {
   return typeof body === 'string' || body instanceof Uint8Array || body instanceof Blob || isStream(body);
 }
 
-/** 128 random bits. `crypto.randomUUID` would be shorter, but browsers have it only on pages that came over TLS or from this machine. */
+/**
+ * 128 random bits. `crypto.randomUUID` would be shorter, but browsers have it only on pages that
+ * came over TLS or from this machine.
+ */
 function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -1,6 +1,7 @@
-// Chooses the cut of a compaction: which entries a summary replaces, and which stay as they are. A tool call and its results are
-// replaced or stay together; the newest user message always stays, verbatim, even when later entries are replaced.
-// Settings that contradict each other (a reserve larger than the window) are adjusted rather than refused: a session must not get stuck on them.
+// Chooses the cut of a compaction: which entries a summary replaces, and which stay as they are. A
+// tool call and its results are replaced or stay together; the newest user message always stays,
+// verbatim, even when later entries are replaced. Settings that contradict each other (a reserve
+// larger than the window) are adjusted rather than refused: a session must not get stuck on them.
 import type { PathEntry } from '../core/entry.ts';
 import { estimateTokens } from '../core/content-size.ts';
 
@@ -19,11 +20,16 @@ export interface CompactionPlan {
 export interface PlanRequest {
   bounds: CompactionBounds;
   reason: CompactionReason;
-  /** How often an attempt failed because its input or result was too large; each time less stays. */
+  /**
+   * How often an attempt failed because its input or result was too large; each time less stays.
+   */
   squeeze: number;
 }
 
-/** Less than this share of the context is not worth a model call: nothing would be won, and the next request would ask again. */
+/**
+ * Less than this share of the context is not worth a model call: nothing would be won, and the next
+ * request would ask again.
+ */
 const RETIRED_SHARE_MIN = 0.2;
 /** Less than this is not compacted, also on request: a summary has its headings. */
 const RETIRED_TOKENS_MIN = 400;
@@ -80,8 +86,9 @@ function groupUnits(entries: readonly PathEntry[]): Unit[] {
   return units;
 }
 
-// The newest units that fit. The last one stays even when it alone is too much, because the model has just requested it, unless
-// it alone would fill the context. The units before it are needed to understand it, so nothing is skipped.
+// The newest units that fit. The last one stays even when it alone is too much, because the model
+// has just requested it, unless it alone would fill the context. The units before it are needed to
+// understand it, so nothing is skipped.
 function firstKept(units: readonly Unit[], { keepMax, lastMax }: { keepMax: number; lastMax: number }): number {
   let tokens = 0;
   let from = units.length;
@@ -131,13 +138,19 @@ export function thresholdTokens({ contextTokens, reserveTokens }: CompactionBoun
   return contextTokens - Math.min(reserveTokens, Math.floor(contextTokens * RESERVE_SHARE_MAX));
 }
 
-/** How many tokens of new messages fit into a context that has so many: what is free, or what a compaction makes free. */
+/**
+ * How many tokens of new messages fit into a context that has so many: what is free, or what a
+ * compaction makes free.
+ */
 export function roomTokens(bounds: CompactionBounds, usedTokens: number): number {
   const threshold = thresholdTokens(bounds);
   return Math.max(threshold - usedTokens, Math.floor(threshold / 2));
 }
 
-/** How many tokens of the newest entries stay as they are, of `totalTokens` of all entries. `squeeze`: how often that was too much. */
+/**
+ * How many tokens of the newest entries stay as they are, of `totalTokens` of all entries.
+ * `squeeze`: how often that was too much.
+ */
 export function keepTokens(
   bounds: CompactionBounds,
   want: { reason: CompactionReason; totalTokens: number; squeeze: number },

@@ -1,5 +1,6 @@
-// What follows a compaction without a model call: the next prompt repeats the rules of the workspace that must not be lost with
-// the conversation, and it is checked whether the workspace files are still in the requests.
+// What follows a compaction without a model call: the next prompt repeats the rules of the
+// workspace that must not be lost with the conversation, and it is checked whether the workspace
+// files are still in the requests.
 import { readHeading } from '../prompt/markdown-heading.ts';
 import { cutHead } from '../core/text.ts';
 import type { SystemBlock } from '../core/model-request.ts';
@@ -18,8 +19,8 @@ const INTRODUCTION =
   'The earlier conversation was just compacted into a summary. These rules of the workspace (from AGENTS.md) still apply:';
 
 /**
- * The text of the system event after a compaction; null when AGENTS.md has none of the sections with these headings, or there is no such
- * file. `now` is the time as it is to be read.
+ * The text of the system event after a compaction; null when AGENTS.md has none of the sections
+ * with these headings, or there is no such file. `now` is the time as it is to be read.
  */
 export function refreshText(agentsFile: string | null, headings: readonly string[], now: string): string | null {
   if (agentsFile === null) return null;
@@ -35,7 +36,10 @@ export function refreshText(agentsFile: string | null, headings: readonly string
   return beginning + (rules.length <= room ? rules : cutHead(rules, room - CUT_NOTE.length) + CUT_NOTE) + ending;
 }
 
-/** A section of a Markdown file with its heading, up to the next heading of its level or above; null when it is empty or not there. */
+/**
+ * A section of a Markdown file with its heading, up to the next heading of its level or above; null
+ * when it is empty or not there.
+ */
 export function findSection(markdown: string, name: string): string | null {
   const lines = markdown.replaceAll('\0', '').split(/\r\n|[\n\r]/);
   let fence = false;
@@ -68,7 +72,10 @@ export interface BootstrapAudit {
   missing: string[];
 }
 
-/** The paths of the files that a system prompt shows; those that it only says are missing are not among them. */
+/**
+ * The paths of the files that a system prompt shows; those that it only says are missing are not
+ * among them.
+ */
 export function pathsShownIn(system: readonly SystemBlock[]): ReadonlySet<string> {
   const lines = system.flatMap(({ text }) => text.split('\n'));
   const isShown = (line: string, at: number): boolean =>
@@ -76,7 +83,10 @@ export function pathsShownIn(system: readonly SystemBlock[]): ReadonlySet<string
   return new Set(lines.filter(isShown).map((line) => line.slice(FILE_HEADING.length)));
 }
 
-/** Compares the files of a workspace with those that are shown. A file that is empty or not there need not be. */
+/**
+ * Compares the files of a workspace with those that are shown. A file that is empty or not there
+ * need not be.
+ */
 export function auditBootstrap(shownPaths: ReadonlySet<string>, files: readonly AuditedFile[]): BootstrapAudit {
   const audit: BootstrapAudit = { shown: [], missing: [] };
   for (const { name, path, content } of files) {

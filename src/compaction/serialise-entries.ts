@@ -1,6 +1,6 @@
-// Entries as text for the model that summarises them: one JSON object a line, so that no text in it can imitate another item or
-// the end of the list. The result always fits its bound: long items are cut, shorter and shorter, and then the oldest are left
-// out with a note.
+// Entries as text for the model that summarises them: one JSON object a line, so that no text in it
+// can imitate another item or the end of the list. The result always fits its bound: long items are
+// cut, shorter and shorter, and then the oldest are left out with a note.
 import type { ContentBlock, ToolResultBlock } from '../core/content.ts';
 import type { PathEntry } from '../core/entry.ts';
 import { cutHead, cutTail } from '../core/text.ts';

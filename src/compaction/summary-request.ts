@@ -1,5 +1,6 @@
-// The one model call of a compaction: what it asks for, and with how much input at most. The conversation is passed as data, one
-// JSON object a line; the summarising model has no tools but, when a flush is due, one that appends to the memory of the day.
+// The one model call of a compaction: what it asks for, and with how much input at most. The
+// conversation is passed as data, one JSON object a line; the summarising model has no tools but,
+// when a flush is due, one that appends to the memory of the day.
 import type { ModelFacts } from '../core/models.ts';
 import type { PathEntry } from '../core/entry.ts';
 import type { ModelRequest, ToolSpec } from '../core/model-request.ts';
@@ -19,7 +20,9 @@ const ANSWER_TOKENS_MAX = 8_000;
 const ANSWER_SHARE_MAX = 0.15;
 const OVERHEAD_TOKENS = 4_096;
 const OVERHEAD_SHARE_MAX = 0.1;
-/** Characters per token is a guess: the input is kept this much smaller than what would just fit. */
+/**
+ * Characters per token is a guess: the input is kept this much smaller than what would just fit.
+ */
 const SAFETY = 1.1;
 const INPUT_CHARS_MIN = 4_000;
 const ASKED_CHARS = 12_000;
@@ -43,7 +46,10 @@ export interface SummaryInput {
   mayFlush: boolean;
 }
 
-/** The request. Equal inputs give equal bytes; its input never grows beyond the window, for any history. */
+/**
+ * The request. Equal inputs give equal bytes; its input never grows beyond the window, for any
+ * history.
+ */
 export function summaryRequest(input: SummaryInput): ModelRequest {
   return {
     ...(input.provider === undefined ? {} : { provider: input.provider }),
@@ -67,7 +73,8 @@ function answerTokensMax(contextTokens: number): number {
   return Math.min(ANSWER_TOKENS_MAX, Math.floor(contextTokens * ANSWER_SHARE_MAX));
 }
 
-// Half of the input that was too long, not half of the bound: the window may be smaller than configured.
+// Half of the input that was too long, not half of the bound: the window may be smaller than
+// configured.
 function formatConversation(items: readonly PathEntry[], charsMax: number, squeeze: number): string {
   const { text } = serialiseEntries(items, charsMax);
   if (squeeze === 0) return text;

@@ -1,7 +1,8 @@
-// From a model's text to the summary in the transcript: it has all headings and identifiers, nothing in it imitates Holdfast's
-// markup, and it is never longer than its bound. Repaired here instead of by another call.
-// Identifiers are what a later turn must be able to name letter for letter, and what summaries tend to lose. They are found by their shape
-// in messages of people and the assistant; tool output has thousands that are not needed.
+// From a model's text to the summary in the transcript: it has all headings and identifiers,
+// nothing in it imitates Holdfast's markup, and it is never longer than its bound. Repaired here
+// instead of by another call. Identifiers are what a later turn must be able to name letter for
+// letter, and what summaries tend to lose. They are found by their shape in messages of people and
+// the assistant; tool output has thousands that are not needed.
 import { cutHead, storableText } from '../core/text.ts';
 import { readHeading } from '../prompt/markdown-heading.ts';
 import { neutralise } from '../prompt/untrusted-text.ts';
@@ -36,7 +37,8 @@ export function summaryText(written: string, identifiers: readonly string[]): st
   if (own === '') return null;
   const whole = framed(own, identifiers);
   if (whole.length <= SUMMARY_CHARS_MAX) return whole;
-  // Identifiers that the cut removes are appended after it, so there is room for all that may be missing then.
+  // Identifiers that the cut removes are appended after it, so there is room for all that may be
+  // missing then.
   const everything = framed('', identifiers).length;
   return framed(cutHead(own, SUMMARY_CHARS_MAX - everything - CUT_NOTE.length) + CUT_NOTE, identifiers);
 }
@@ -44,7 +46,10 @@ export function summaryText(written: string, identifiers: readonly string[]): st
 const NO_SUMMARY_NOTE =
   'The model could not summarise the messages that stood here, so they were left out. If you need something of them, ask the user.';
 
-/** The text in place of entries that could not be summarised: what an earlier summary says stays, and so do the identifiers. */
+/**
+ * The text in place of entries that could not be summarised: what an earlier summary says stays,
+ * and so do the identifiers.
+ */
 export function missingSummaryText(earlier: string, identifiers: readonly string[]): string {
   const said = [`${SUMMARY_START}\n${INTRODUCTION}`, NO_SUMMARY_NOTE, SUMMARY_END].reduce(
     (text, frame) => text.replace(frame, ''),
@@ -87,8 +92,8 @@ const IDENTIFIER_CHARS_MIN = 4;
 /** The most text of one entry that is searched. */
 const SEARCHED_CHARS_MAX = 100_000;
 
-// The first pattern that matches a piece of text wins: a part of a longer identifier is not listed separately. Every repetition
-// is bounded, so that no text can make a search slow.
+// The first pattern that matches a piece of text wins: a part of a longer identifier is not listed
+// separately. Every repetition is bounded, so that no text can make a search slow.
 const SHAPES: readonly RegExp[] = [
   // Addresses of the web.
   /\bhttps?:\/\/[^\s"'<>()[\]{}`]{1,190}(?<![.,;:!?])/g,
@@ -113,7 +118,10 @@ const SHAPES: readonly RegExp[] = [
   /(?<![\w.])\+?\d{4,20}\b(?!\.\d)/g,
 ];
 
-/** The identifiers of the entries, newest first, bounded in number and length. Those that the user wrote come first. */
+/**
+ * The identifiers of the entries, newest first, bounded in number and length. Those that the user
+ * wrote come first.
+ */
 export function findIdentifiers(entries: readonly PathEntry[]): string[] {
   const said = entries.filter(({ kind }) => kind === 'prompt' || kind === 'steer');
   const answered = entries.filter(({ kind }) => kind === 'answer' || kind === 'summary');

@@ -11,12 +11,18 @@ import type { QueueDrop, QueueMode } from '../core/queue-mode.ts';
 import { toReasoning, type ReasoningLevel } from '../core/reply.ts';
 import { CHANNEL_ADAPTERS, FILE_BYTES_MAX } from './schema-channels.ts';
 
-/** What `agentOf` answers: the defaults with the agent's own settings over them. `model` is resolved to `provider/model`. */
+/**
+ * What `agentOf` answers: the defaults with the agent's own settings over them. `model` is resolved
+ * to `provider/model`.
+ */
 export interface AgentSettings extends AgentDefaults {
   id: string;
   /** Absolute; not necessarily existing yet. */
   workspaceDir: string;
-  /** The policy of all agents and that of this one, and in a turn those of its inputs: a tool must pass all of them. */
+  /**
+   * The policy of all agents and that of this one, and in a turn those of its inputs: a tool must
+   * pass all of them.
+   */
   toolPolicies: readonly ToolPolicy[];
   /** In a turn, those of its inputs that another program runs; absent: none. */
   externalTools?: readonly ExternalTool[];
@@ -42,12 +48,18 @@ type Source = Pick<Config, 'agents' | 'workspace' | 'tools'>;
  */
 const settingsOfAgents = new WeakMap<Config['agents'], { source: Source; all: ReadonlyMap<string, AgentSettings> }>();
 
-/** True when the configuration lists the agent: check this before `agentOf` if the id comes from outside. */
+/**
+ * True when the configuration lists the agent: check this before `agentOf` if the id comes from
+ * outside.
+ */
 export function isAgent(config: Config, agentId: string): boolean {
   return resolveAll(config).has(agentId);
 }
 
-/** The merged, frozen settings of an agent; the same object at every call. Throws `UnknownAgentError`. */
+/**
+ * The merged, frozen settings of an agent; the same object at every call. Throws
+ * `UnknownAgentError`.
+ */
 export function agentOf(config: Config, agentId: string): AgentSettings {
   const all = resolveAll(config);
   const settings = all.get(agentId);
@@ -55,7 +67,10 @@ export function agentOf(config: Config, agentId: string): AgentSettings {
   return settings;
 }
 
-/** The settings of an agent; those of the first one for an agent that the configuration no longer lists. */
+/**
+ * The settings of an agent; those of the first one for an agent that the configuration no longer
+ * lists.
+ */
 export function agentOrFirst(config: Config, agentId: string): AgentSettings {
   return agentOf(config, isAgent(config, agentId) ? agentId : (config.agents.list[0]?.id ?? 'main'));
 }
@@ -88,8 +103,8 @@ function resolveSettings(config: Source, entry: AgentEntry): AgentSettings {
     ...merged,
     model: merged.models[merged.model] ?? merged.model,
     id,
-    // Agents share a folder only if configured to: the first uses the workspace itself, the others have a folder below
-    // it.
+    // Agents share a folder only if configured to: the first uses the workspace itself, the others
+    // have a folder below it.
     workspaceDir:
       workspace ?? (id === 'main' ? config.workspace.path : join(config.workspace.path, '..', `workspace-${id}`)),
     toolPolicies: [config.tools, ...(tools === undefined ? [] : [tools])].map(toToolPolicy),
@@ -132,7 +147,10 @@ export interface SessionSettings {
   queueDrop: string;
 }
 
-/** The settings of a session; absent overrides: it does not exist yet. An agent that the configuration does not list has those of the first one. */
+/**
+ * The settings of a session; absent overrides: it does not exist yet. An agent that the
+ * configuration does not list has those of the first one.
+ */
 export function sessionSettings(
   config: Config,
   session: Partial<SessionOverrides> & Pick<SessionOverrides, 'agentId'>,

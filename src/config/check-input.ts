@@ -1,9 +1,13 @@
-// Checks what people have written against a schema: the values as they are used, and every fault with its path, the value and what is
-// allowed. Also the ways through the schema: the key that a path names, and every key.
+// Checks what people have written against a schema: the values as they are used, and every fault
+// with its path, the value and what is allowed. Also the ways through the schema: the key that a
+// path names, and every key.
 import { z } from 'zod';
 import { findClosest, describeValue, type ConfigIssue } from './config-error.ts';
 
-/** A configuration is read a few times in a process: compiling its schema would cost more than it saves. */
+/**
+ * A configuration is read a few times in a process: compiling its schema would cost more than it
+ * saves.
+ */
 const CONTEXT = { reportInput: true, jitless: true };
 
 /** The value, without what is faulty in it. `nameOf` names a path in messages. */
@@ -15,7 +19,8 @@ export function checked<Schema extends z.ZodType>(
   const result = schema.safeParse(value, CONTEXT);
   if (result.success) return { output: result.data, issues: [] };
   const issues = result.error.issues.flatMap((issue) => toIssues(issue, schema, nameOf));
-  // The rest without the faulty values is still checked, so that faults between values are in the same report.
+  // The rest without the faulty values is still checked, so that faults between values are in the
+  // same report.
   const rest = schema.safeParse(withoutFaults(value, result.error.issues), CONTEXT);
   return { output: rest.success ? rest.data : schema.parse({}), issues };
 }
@@ -32,7 +37,9 @@ function withoutFaults(value: unknown, issues: readonly z.core.$ZodIssue[]): unk
   return copy;
 }
 
-/** One issue of ours for each fault that zod names; unknown keys become one each, with a suggestion. */
+/**
+ * One issue of ours for each fault that zod names; unknown keys become one each, with a suggestion.
+ */
 function toIssues(issue: z.core.$ZodIssue, schema: z.ZodType, nameOf: (path: string) => string): ConfigIssue[] {
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKeyIssue(schema, issue.path, key));
   const path = nameOf(pathText(issue.path));
@@ -87,7 +94,10 @@ function describeAllowed(issue: z.core.$ZodIssue): string {
   }
 }
 
-/** Of a union's branches, those that the value came furthest in speak: the others only say that it is of another type. */
+/**
+ * Of a union's branches, those that the value came furthest in speak: the others only say that it
+ * is of another type.
+ */
 function unionText(branches: z.core.$ZodIssue[][]): string {
   const speaking = branches.filter((branch) =>
     branch.every((issue) => issue.code !== 'invalid_type' || issue.path.length > 0),
@@ -120,7 +130,10 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 // Ways through a schema.
 
-/** The schema below what can be omitted, has a default or is transformed; where there is a short form in addition to an object, the object. */
+/**
+ * The schema below what can be omitted, has a default or is transformed; where there is a short
+ * form in addition to an object, the object.
+ */
 export function unwrapSchema(schema: z.ZodType): z.ZodType {
   const { def } = schema as z.ZodType & { def: { innerType?: z.ZodType; in?: z.ZodType; options?: z.ZodType[] } };
   const object = def.options?.find((option) => option.def.type === 'object');
@@ -143,7 +156,10 @@ export function camelCase(key: string): string {
   return key.replaceAll(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The schemas below one with their paths (`session.reset`, `session.reset.mode`), in their order. Lists and maps are one key each. */
+/**
+ * The schemas below one with their paths (`session.reset`, `session.reset.mode`), in their order.
+ * Lists and maps are one key each.
+ */
 export function schemasBelow(
   schema: z.ZodType,
   parent: string,

@@ -1,6 +1,6 @@
 // Which models, tools, agents and chats a configuration may name, and what a session, a message, a
-// cron or a subagent may. Plugins may serve models and add tools of their own: until they are loaded,
-// any name passes that one of them may mean, and afterwards each is checked.
+// cron or a subagent may. Plugins may serve models and add tools of their own: until they are
+// loaded, any name passes that one of them may mean, and afterwards each is checked.
 import { DEFAULT_PROVIDER, modelOfRef, endOfModel } from '../core/models.ts';
 import { agentOf, agentOrFirst, factsOfModel, resolveModelRef, type AgentSettings } from './agent-settings.ts';
 import { findClosest, refuseFaults, type Refuse, collectFaults } from './config-error.ts';
@@ -19,12 +19,17 @@ export function listProviders({ plugins, models }: Pick<FileSettings, 'plugins' 
   return plugins.modules.length > 0 ? null : [DEFAULT_PROVIDER, ...listServedProviders(models).map(({ name }) => name)];
 }
 
-/** Throws `ConfigError` with every model of the configuration that none of these providers serves. */
+/**
+ * Throws `ConfigError` with every model of the configuration that none of these providers serves.
+ */
 export function checkServedModels(config: Config, providers: readonly string[]): void {
   refuseFaults((refuse) => checkModels(config, providers, refuse));
 }
 
-/** The settings of all agents with their path, and those of each that has some of its own: the others cannot be at fault. */
+/**
+ * The settings of all agents with their path, and those of each that has some of its own: the
+ * others cannot be at fault.
+ */
 export function writtenAgents({ agents }: Pick<FileSettings, 'agents'>): [path: string, agent: AgentDefaults][] {
   const own = agents.list.flatMap(({ id: _id, workspace: _workspace, tools: _tools, ...settings }, at) =>
     Object.keys(settings).length === 0
@@ -45,7 +50,10 @@ export function checkModels(
   checkCronModels(settings, { providers, refuse });
 }
 
-/** Refuses what names no model among those of pictures and sounds: they are asked through the packages of the AI SDK, `image` as agents ask theirs. */
+/**
+ * Refuses what names no model among those of pictures and sounds: they are asked through the
+ * packages of the AI SDK, `image` as agents ask theirs.
+ */
 function checkMediaModels(
   { tools, models }: Pick<FileSettings, 'tools' | 'models'>,
   { providers, refuse }: { providers: KnownProviders; refuse: Refuse },
@@ -87,7 +95,10 @@ function checkAgentModels(
   }
 }
 
-/** Refuses what names no model among the crons of the file; an alias is one of the agent that a cron is for. */
+/**
+ * Refuses what names no model among the crons of the file; an alias is one of the agent that a cron
+ * is for.
+ */
 function checkCronModels(
   { cron, agents }: Pick<FileSettings, 'cron' | 'agents'>,
   { providers, refuse }: { providers: KnownProviders; refuse: Refuse },
@@ -114,9 +125,9 @@ export function modelRefText(providers: KnownProviders): string {
   return (providers ?? ['<provider>']).map((provider) => `"${provider}/<model>"`).join(', ');
 }
 
-// What is set for a session, a message, a cron or a subagent is checked before it is stored, so that
-// no turn is opened only to fail. A process that loads no plugins cannot know which providers they
-// serve: it lets any `provider/model` pass, and the turn decides.
+// What is set for a session, a message, a cron or a subagent is checked before it is stored, so
+// that no turn is opened only to fail. A process that loads no plugins cannot know which providers
+// they serve: it lets any `provider/model` pass, and the turn decides.
 
 /** Owned by this file: written once, when the plugins of a process are loaded. */
 const servedBy = new WeakMap<Config, readonly string[]>();
@@ -131,8 +142,9 @@ function servedProviders(config: Config): KnownProviders {
 }
 
 /**
- * Why an agent cannot be asked to use a model, given as `provider/model` or as an alias; null: it can, or it is not known that it cannot.
- * An agent that the configuration does not list is judged as the first one.
+ * Why an agent cannot be asked to use a model, given as `provider/model` or as an alias; null: it
+ * can, or it is not known that it cannot. An agent that the configuration does not list is judged
+ * as the first one.
  */
 export function modelFault(config: Config, agentId: string, name: string): string | null {
   const agent = agentOrFirst(config, agentId);
@@ -144,8 +156,9 @@ export function modelFault(config: Config, agentId: string, name: string): strin
   return `no provider serves the model ${JSON.stringify(name)}; use ${modelRefText(providers)}${or}${setUpHint(ref ?? '')}`;
 }
 
-// Notices for the operator about the configured models: which of them their provider ends, and when, and whether a window is
-// set that a model does not have. Holdfast still asks them; the start lines and the doctor show the notices.
+// Notices for the operator about the configured models: which of them their provider ends, and
+// when, and whether a window is set that a model does not have. Holdfast still asks them; the start
+// lines and the doctor show the notices.
 
 /** One sentence or two for each model that needs attention. `today` is a day as YYYY-MM-DD. */
 export function modelNotices(config: Config, today: string): string[] {
@@ -157,7 +170,10 @@ export function modelNotices(config: Config, today: string): string[] {
   return [...ends, ...agents.flatMap((agent) => windowNotice(config, agent))];
 }
 
-/** The models that the configuration names, each with the places that do: `agent "main"`, `the cron "report"`. */
+/**
+ * The models that the configuration names, each with the places that do: `agent "main"`, `the cron
+ * "report"`.
+ */
 export function namedModels(config: Config): Map<string, string[]> {
   const agents = config.agents.list.map(({ id }) => agentOf(config, id));
   const places = new Map<string, string[]>();
@@ -207,7 +223,10 @@ const MCP_TOOLS = ['mcp_find', 'mcp_call'];
 
 type PolicySettings = Pick<FileSettings, 'agents' | 'tools' | 'plugins' | 'cron' | 'mcp'>;
 
-/** Throws `ConfigError` with every name of a policy that is none of these tools, nor a built-in one, and every external tool with the name of one. */
+/**
+ * Throws `ConfigError` with every name of a policy that is none of these tools, nor a built-in one,
+ * and every external tool with the name of one.
+ */
 export function checkKnownTools(config: Config, tools: readonly string[]): void {
   refuseFaults((refuse) => {
     refuseUnknownTools(config, [...BUILT_IN_TOOLS, ...tools], refuse);
@@ -215,7 +234,10 @@ export function checkKnownTools(config: Config, tools: readonly string[]): void 
   });
 }
 
-/** Refuses unknown names as far as they can be known before plugins are loaded: with plugins, tools are checked afterwards. */
+/**
+ * Refuses unknown names as far as they can be known before plugins are loaded: with plugins, tools
+ * are checked afterwards.
+ */
 export function checkPolicies(settings: PolicySettings, refuse: Refuse): void {
   if (settings.plugins.modules.length === 0) refuseUnknownTools(settings, BUILT_IN_TOOLS, refuse);
   refuseTakenNames(settings, BUILT_IN_TOOLS, refuse);
@@ -231,8 +253,9 @@ export function noteAddedTools(config: Config, tools: readonly string[]): void {
 }
 
 /**
- * The fault of the policy of a request: a name that no tool has; null: there is none. A process that has not loaded its plugins cannot know which
- * tools they add: with plugins configured it lets any name pass, and a name that no tool has allows and denies nothing.
+ * The fault of the policy of a request: a name that no tool has; null: there is none. A process
+ * that has not loaded its plugins cannot know which tools they add: with plugins configured it lets
+ * any name pass, and a name that no tool has allows and denies nothing.
  */
 export function toolPolicyFault(
   config: Config,
@@ -252,7 +275,10 @@ export function toolPolicyFault(
   return { path: fault.path, message: `expected ${fault.allowed}, got ${JSON.stringify(fault.value)}` };
 }
 
-/** Refuses external tools with the name that another tool has, or that a tool of an MCP server may have. */
+/**
+ * Refuses external tools with the name that another tool has, or that a tool of an MCP server may
+ * have.
+ */
 function refuseTakenNames(
   { tools, mcp }: { tools: { external: readonly Pick<ExternalTool, 'name'>[] }; mcp: { servers: object } },
   taken: readonly string[],
@@ -269,7 +295,10 @@ function refuseTakenNames(
 
 interface KnownTools {
   names: readonly string[];
-  /** Any name that begins with one of these may be a tool: which there are, an MCP server says later. */
+  /**
+   * Any name that begins with one of these may be a tool: which there are, an MCP server says
+   * later.
+   */
   prefixes: readonly string[];
 }
 
@@ -322,14 +351,17 @@ function refuseUnknownAgents({ tools, agents }: PolicySettings, refuse: Refuse):
   }
 }
 
-// Refuses bindings that name what does not exist or that contradict each other: a message would go to
-// another agent than was meant. Refuses what is no id in lists of ids: a person would be let in by a
-// name that anyone can take.
+// Refuses bindings that name what does not exist or that contradict each other: a message would go
+// to another agent than was meant. Refuses what is no id in lists of ids: a person would be let in
+// by a name that anyone can take.
 
 /** Names that are part of addresses as they are. */
 const ADDRESSED = /^[\w.-]+$/;
 
-/** Ids of a platform never begin with these: they mark user names and names of channels, and stand for all. */
+/**
+ * Ids of a platform never begin with these: they mark user names and names of channels, and stand
+ * for all.
+ */
 const NAME = /^[@#*]/;
 
 /** Refuses what is wrong in `bindings` and in the lists of ids of `channels`. */

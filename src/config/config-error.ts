@@ -1,5 +1,5 @@
-// The faults of a configuration: path, value and what is allowed, with the known name that is nearest
-// to a misspelt one. Values of secrets are not repeated (G31).
+// The faults of a configuration: path, value and what is allowed, with the known name that is
+// nearest to a misspelt one. Values of secrets are not repeated (G31).
 import { cutHead } from '../core/text.ts';
 
 export interface ConfigIssue {
@@ -31,7 +31,10 @@ export function refuseFaults(check: (refuse: Refuse) => void): void {
   if (issues.length > 0) throw new ConfigError(issues);
 }
 
-/** The configuration cannot be used. The command line exits with 78, or 3 for commands that only read it. */
+/**
+ * The configuration cannot be used. The command line exits with 78, or 3 for commands that only
+ * read it.
+ */
 export class ConfigError extends Error {
   readonly code = 'config_invalid';
   readonly issues: readonly ConfigIssue[];
@@ -48,7 +51,10 @@ const SECRET_PATH =
   /^mcp\.servers\.[^.]+\.env\.|secret|password|token(?!s)|api[_-]?key|\bkeys?\b|\bheaders\b|authorization/i;
 const URL_PATH = /url$/i;
 
-/** The value as a message repeats it: short JSON without the password of a URL, or only its length when it may be a secret (G31). */
+/**
+ * The value as a message repeats it: short JSON without the password of a URL, or only its length
+ * when it may be a secret (G31).
+ */
 export function describeValue(path: string, value: unknown): string {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';
@@ -59,7 +65,10 @@ export function describeValue(path: string, value: unknown): string {
   return shown.length > 80 ? `${cutHead(shown, 77)}...` : shown;
 }
 
-/** The candidate that is nearest to `name` by edit distance, if it is near enough to be intended; otherwise undefined. */
+/**
+ * The candidate that is nearest to `name` by edit distance, if it is near enough to be intended;
+ * otherwise undefined.
+ */
 export function findClosest(name: string, candidates: readonly string[]): string | undefined {
   const wanted = simplify(name);
   let best: { candidate: string; distance: number } | undefined;
@@ -75,7 +84,9 @@ function simplify(name: string): string {
   return cutHead(name, 100).toLowerCase().replaceAll(/[-_]/g, '');
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that turn one text into the other. */
+/**
+ * Insertions, deletions, replacements and swaps of neighbours that turn one text into the other.
+ */
 function editDistance(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, at) => at);

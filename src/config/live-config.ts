@@ -9,8 +9,8 @@ import { mapRawSettings, type Setting } from './sources.ts';
 import { hash } from 'node:crypto';
 import { priceTable, type PriceBook } from '../core/prices.ts';
 
-// Which settings can change while a process runs: the parts that the schema marks. A part is changed
-// as a whole or not at all.
+// Which settings can change while a process runs: the parts that the schema marks. A part is
+// changed as a whole or not at all.
 
 /** The parts with the effect of a change, by their paths, in the order of the alphabet. */
 export const RELOADABLE_PARTS: ReadonlyMap<string, string> = new Map(
@@ -75,7 +75,9 @@ export interface LoadedConfig {
   settings: readonly Setting[];
 }
 
-/** A setting that differs between the running configuration and the current file and environment. */
+/**
+ * A setting that differs between the running configuration and the current file and environment.
+ */
 export interface ConfigChange {
   path: string;
   /** As they may be shown, see `Setting`. Null: there is no such setting. */
@@ -83,15 +85,23 @@ export interface ConfigChange {
   next: unknown;
   isSecret: boolean;
   needsRestart: boolean;
-  /** False: neither a reload nor a restart changes anything by it. A configuration without `budgets` leaves the budgets as they are. */
+  /**
+   * False: neither a reload nor a restart changes anything by it. A configuration without `budgets`
+   * leaves the budgets as they are.
+   */
   hasEffect: boolean;
 }
 
 /** A part of the process that follows the configuration. */
 interface ConfigFollower {
-  /** Called with the configuration that is about to be used. When it rejects, nothing is changed. */
+  /**
+   * Called with the configuration that is about to be used. When it rejects, nothing is changed.
+   */
   prepare?: (next: Config) => void | Promise<void>;
-  /** Called when no part refuses it, for what is stored. When it rejects, the configuration stays as it was. */
+  /**
+   * Called when no part refuses it, for what is stored. When it rejects, the configuration stays as
+   * it was.
+   */
   store?: (next: Config) => Promise<unknown>;
   /** Called when it is in use. Must not throw. */
   apply?: () => void;
@@ -133,14 +143,17 @@ export class LiveConfig {
     this.#followers.push(follower);
   }
 
-  /** The changes that a reload would make, and those that need a restart. Throws `ConfigError` when the configuration has a fault. */
+  /**
+   * The changes that a reload would make, and those that need a restart. Throws `ConfigError` when
+   * the configuration has a fault.
+   */
   compare(): ConfigChange[] {
     return this.#changesTo(this.#load());
   }
 
   /**
-   * Reads the configuration again and uses what can change. Returns every difference. Rejects with `ConfigError` or with the fault of a
-   * follower, and then the configuration stays as it was.
+   * Reads the configuration again and uses what can change. Returns every difference. Rejects with
+   * `ConfigError` or with the fault of a follower, and then the configuration stays as it was.
    */
   reload(): Promise<ConfigChange[]> {
     const reloaded = this.#reloading.then(() => this.#reload());
@@ -182,7 +195,10 @@ export class LiveConfig {
   }
 }
 
-/** True when a list or section that is empty on the one side has parts on the other: the parts are the changes. */
+/**
+ * True when a list or section that is empty on the one side has parts on the other: the parts are
+ * the changes.
+ */
 function hasParts(settings: ReadonlyMap<string, unknown>, path: string): boolean {
   return (
     !settings.has(path) && [...settings.keys()].some((key) => key.startsWith(`${path}[`) || key.startsWith(`${path}.`))
@@ -193,7 +209,10 @@ function byPath(settings: readonly Setting[]): Map<string, Setting> {
   return new Map(settings.map((setting) => [setting.path, setting]));
 }
 
-/** The settings in which these parts are those of `after`, at the place of the first setting of each part. */
+/**
+ * The settings in which these parts are those of `after`, at the place of the first setting of each
+ * part.
+ */
 function mergedSettings(before: readonly Setting[], after: readonly Setting[], parts: readonly string[]): Setting[] {
   const taken = new Set<string>();
   return before.flatMap((setting) => {

@@ -1,5 +1,5 @@
-// Reads the configuration file: text to checked settings, with aliases resolved, paths made absolute
-// and every fault listed. Nothing of a faulty file is used.
+// Reads the configuration file: text to checked settings, with aliases resolved, paths made
+// absolute and every fault listed. Nothing of a faulty file is used.
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, resolve, isAbsolute, join } from 'node:path';
 import { parseExpressionAt, type Node, type SourceLocation } from 'acorn';
@@ -35,7 +35,10 @@ export interface LoadedFile {
   issues: ConfigIssue[];
 }
 
-/** Reads and checks the file at `configured` (from HOLDFAST_CONFIG), or `holdfast.json` in `cwd` if there is one. */
+/**
+ * Reads and checks the file at `configured` (from HOLDFAST_CONFIG), or `holdfast.json` in `cwd` if
+ * there is one.
+ */
 export function loadFile(configured: string | undefined, cwd: string): LoadedFile {
   const path = resolve(cwd, configured ?? 'holdfast.json');
   const nothing = { path: null, baseDir: cwd, settings: checked(fileSchema, {}).output, places: new Map(), issues: [] };
@@ -88,9 +91,9 @@ interface Json5Node extends Node {
 }
 
 /**
- * The places of all values, by their paths (`agents.list[0].id`) as the file writes its keys; the path
- * of the whole file is empty. The text is valid JSON5, whose parser does not say where values are. As
- * every such text is an expression of JavaScript, a parser of that does.
+ * The places of all values, by their paths (`agents.list[0].id`) as the file writes its keys; the
+ * path of the whole file is empty. The text is valid JSON5, whose parser does not say where values
+ * are. As every such text is an expression of JavaScript, a parser of that does.
  */
 export function findPlaces(text: string): ReadonlyMap<string, WrittenPlace> {
   const places = new Map<string, WrittenPlace>();
@@ -105,7 +108,10 @@ export function findPlaces(text: string): ReadonlyMap<string, WrittenPlace> {
   return places;
 }
 
-/** How many objects and lists lie within each other; counted without recursion, whose depth is limited. */
+/**
+ * How many objects and lists lie within each other; counted without recursion, whose depth is
+ * limited.
+ */
 function measureDepth(value: unknown): number {
   let depth = 0;
   for (let level = [value].filter(isObject); level.length > 0 && depth <= DEPTH_MAX; depth += 1) {
@@ -114,7 +120,10 @@ function measureDepth(value: unknown): number {
   return depth;
 }
 
-/** Renames keys written in snake_case to the camelCase key of the schema, where there is one; values of records keep theirs. */
+/**
+ * Renames keys written in snake_case to the camelCase key of the schema, where there is one; values
+ * of records keep theirs.
+ */
 function resolveAliases(value: unknown, schema: z.ZodType, path: string[], issues: ConfigIssue[]): unknown {
   const inner = unwrapSchema(schema);
   const resolved = (child: unknown, step: string): unknown => {
@@ -281,7 +290,9 @@ function checkAgent(
   }
 }
 
-/** The chat that a target is, in the form of the file; null: it is none, or has become its address. */
+/**
+ * The chat that a target is, in the form of the file; null: it is none, or has become its address.
+ */
 function resolveTarget(settings: FileSettings, target: string | ChatDelivery) {
   return typeof target === 'string' ? null : resolveChat(settings, target);
 }

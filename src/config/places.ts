@@ -11,13 +11,18 @@ export function realPathOf(path: string): string {
   return dirname(path) === path ? path : join(realPathOf(dirname(path)), basename(path));
 }
 
-/** A symbolic link: the real path of its folder with its name, and the real path that it leads to. */
+/**
+ * A symbolic link: the real path of its folder with its name, and the real path that it leads to.
+ */
 export interface FoundLink {
   path: string;
   target: string;
 }
 
-/** The links that the kernel follows on the way to an absolute path, in their order; none where the path does not exist. */
+/**
+ * The links that the kernel follows on the way to an absolute path, in their order; none where the
+ * path does not exist.
+ */
 export function linksOnTheWay(path: string): FoundLink[] {
   if (!existsSync(path)) return [];
   const links: FoundLink[] = [];
@@ -70,8 +75,8 @@ function readTarget(link: string): string | null {
   }
 }
 
-// Users of this machine, and what they can get to by the permission bits. The bits are read, because
-// root may open everything and so cannot try it out.
+// Users of this machine, and what they can get to by the permission bits. The bits are read,
+// because root may open everything and so cannot try it out.
 
 export interface OsUser {
   uid: number;
@@ -97,7 +102,10 @@ export function readAccounts(): Account[] {
   });
 }
 
-/** The account of a name or a user id; an id without an account is its own group. Null: there is no account of that name. */
+/**
+ * The account of a name or a user id; an id without an account is its own group. Null: there is no
+ * account of that name.
+ */
 export function findAccount(nameOrUid: string | number): Account | null {
   const known = readAccounts().find(({ name, uid }) => name === nameOrUid || uid === Number(nameOrUid));
   if (known !== undefined) return known;
@@ -106,8 +114,9 @@ export function findAccount(nameOrUid: string | number): Account | null {
 }
 
 /**
- * Whether `user` can get to `path` and read it (a directory: also enter it), by the permission bits of it and of every directory
- * above. Only the user's main group counts: a process that drops root for a user is left without other groups.
+ * Whether `user` can get to `path` and read it (a directory: also enter it), by the permission bits
+ * of it and of every directory above. Only the user's main group counts: a process that drops root
+ * for a user is left without other groups.
  */
 export function canReach(path: string, user: OsUser): boolean {
   const real = realpathSync(path);
@@ -120,7 +129,10 @@ export function canWrite(folder: string, user: OsUser): boolean {
   return isAllowed(folder, user, 0o7);
 }
 
-/** The nearest folder above `path` that `user` cannot pass; null: none. `path` is real, without links. Folders that do not exist yet will be passable. */
+/**
+ * The nearest folder above `path` that `user` cannot pass; null: none. `path` is real, without
+ * links. Folders that do not exist yet will be passable.
+ */
 export function closedFolderAbove(path: string, user: OsUser): string | null {
   for (let current = path; current !== dirname(current);) {
     current = dirname(current);
@@ -151,12 +163,18 @@ class FolderError extends Error {
   }
 }
 
-/** Makes the folder with mode 0700, and tightens the mode of one that is there as far as this process may. Folders above it are made as usual. Throws `FolderError`. */
+/**
+ * Makes the folder with mode 0700, and tightens the mode of one that is there as far as this
+ * process may. Folders above it are made as usual. Throws `FolderError`.
+ */
 export async function ensurePrivateFolder(path: string): Promise<void> {
   await ensureFolder(path, PRIVATE);
 }
 
-/** Makes the folder with mode 0700 if it is missing. The data directory may be open to the users of commands, which need it while they run. */
+/**
+ * Makes the folder with mode 0700 if it is missing. The data directory may be open to the users of
+ * commands, which need it while they run.
+ */
 export async function makePrivateFolder(path: string): Promise<void> {
   const found = await stat(path).catch(() => null);
   if (found?.isDirectory() !== true) await ensureFolder(path, PRIVATE);

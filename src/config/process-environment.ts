@@ -13,7 +13,10 @@ export const DATA_DIR = './.holdfast';
 export const HOST = '127.0.0.1';
 export const PORT = 7420;
 
-/** The data directory, absolute. The only setting that the command line needs before it needs a configuration. */
+/**
+ * The data directory, absolute. The only setting that the command line needs before it needs a
+ * configuration.
+ */
 export function resolveDataDir(env: Environment, cwd: string): string {
   return resolve(cwd, env['HOLDFAST_DATA_DIR']?.trim() || DATA_DIR);
 }
@@ -23,7 +26,10 @@ export function processEnvironment(): Environment {
   return process.env;
 }
 
-/** Adds to the environment of this process what it was given in another way, and removes the variable that said so. */
+/**
+ * Adds to the environment of this process what it was given in another way, and removes the
+ * variable that said so.
+ */
 export function takeEnvironment(variables: Readonly<Record<string, string>>, mark: string): void {
   Object.assign(process.env, variables);
   delete process.env[mark];
@@ -52,8 +58,8 @@ export const FILE_VARIABLES = [
 const SECRET_BYTES_MAX = 65_536;
 
 /**
- * A copy of the environment with the content of each file, without white space at both ends, and every fault. `names` limits the variables
- * that are read. Relative paths start in `cwd`.
+ * A copy of the environment with the content of each file, without white space at both ends, and
+ * every fault. `names` limits the variables that are read. Relative paths start in `cwd`.
  */
 export function readSecretFiles(
   env: Environment,
@@ -109,7 +115,10 @@ export const CLIENT_VARIABLES = [
   },
 ] as const;
 
-/** The file of the data directory that says where the service listens, written at each start of an api role. */
+/**
+ * The file of the data directory that says where the service listens, written at each start of an
+ * api role.
+ */
 export const API_URL_FILE = 'api-url';
 
 export interface ClientSettings {
@@ -122,8 +131,9 @@ export interface ClientSettings {
 }
 
 /**
- * Where the service is and which key opens it. First what the command line says, then HOLDFAST_URL and HOLDFAST_API_KEY, then host and
- * port, then what the data directory says. Throws `ConfigError` when HOLDFAST_API_KEY_FILE names no file with a key.
+ * Where the service is and which key opens it. First what the command line says, then HOLDFAST_URL
+ * and HOLDFAST_API_KEY, then host and port, then what the data directory says. Throws `ConfigError`
+ * when HOLDFAST_API_KEY_FILE names no file with a key.
  */
 export function loadClientSettings(
   flags: { url?: string | undefined; apiKey?: string | undefined },
@@ -150,7 +160,10 @@ function resolveUrl(flag: string | undefined, env: Environment, dataDir: string)
   };
 }
 
-/** A host to connect to: a server that listens on all addresses is reached on loopback; IPv6 addresses are in brackets. */
+/**
+ * A host to connect to: a server that listens on all addresses is reached on loopback; IPv6
+ * addresses are in brackets.
+ */
 export function reachableHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
@@ -179,7 +192,10 @@ function resolveKey(env: Environment, cwd: string): string | undefined {
   return readValue(read.env, 'HOLDFAST_API_KEY');
 }
 
-/** A file that is not there or not for us to read counts as nothing: the API's answer then says that a key is missing. */
+/**
+ * A file that is not there or not for us to read counts as nothing: the API's answer then says that
+ * a key is missing.
+ */
 function readLine(path: string): string | undefined {
   try {
     return decodeText(readFileSync(path))?.trim() || undefined;

@@ -142,7 +142,10 @@ export function listServedProviders({ providers }: FileSettings['models']): Serv
   });
 }
 
-/** All providers that are not a plugin's, as they are asked; without a key, the scripted model answers in place of Anthropic. */
+/**
+ * All providers that are not a plugin's, as they are asked; without a key, the scripted model
+ * answers in place of Anthropic.
+ */
 export function listProviderKeys(
   config: Pick<Config, 'models' | 'runtime'>,
 ): { name: string; api: ProviderApi; baseUrl: string | null; keys: ProviderKey[] }[] {
@@ -255,7 +258,10 @@ const VARIABLES = [
   { name: 'exa', setting: 'exaApiKey', variable: 'EXA_API_KEY' },
 ] as const satisfies { name: SearchProviderName; setting: KeySetting; variable: string }[];
 
-/** The settings of the environment that are also those of a search provider, by the path of the latter. */
+/**
+ * The settings of the environment that are also those of a search provider, by the path of the
+ * latter.
+ */
 export const SEARCH_VARIABLES: ReadonlyMap<string, KeySetting> = new Map(
   VARIABLES.map(({ name, setting }) => [`tools.search.${name}.apiKey`, setting]),
 );
@@ -277,7 +283,10 @@ export interface SearchAccess {
   baseUrl: string | null;
 }
 
-/** The providers in the order in which they are asked: those that are listed, else all that are configured. */
+/**
+ * The providers in the order in which they are asked: those that are listed, else all that are
+ * configured.
+ */
 export function listSearchProviders({ search }: Pick<Config['tools'], 'search'>): SearchAccess[] {
   return (search.providers ?? SEARCH_PROVIDERS).flatMap((name): SearchAccess[] => {
     const { baseUrl = null } = search[name];

@@ -212,8 +212,8 @@ export const bindingsSchema = z
   .max(LIST_MAX)
   .default([]);
 
-// A chat of a channel as people write it, checked: where the results of crons, subagents and batches
-// go.
+// A chat of a channel as people write it, checked: where the results of crons, subagents and
+// batches go.
 
 /** `mode: "channel"` in a request or the configuration. */
 export const chatDelivery = z.strictObject({
@@ -244,7 +244,9 @@ export interface ChatFault {
   allowed: string;
 }
 
-/** The complete address, or what is wrong with it: the channel and the account must be configured. */
+/**
+ * The complete address, or what is wrong with it: the channel and the account must be configured.
+ */
 export function resolveChat(
   { channels: { platforms } }: ConfiguredChats,
   { channel, accountId, chatId, threadId }: Omit<ChatDelivery, 'mode'>,

@@ -1,4 +1,5 @@
-// The environment variables: each with what it may hold, its default, its meaning, and the setting of `runtime` that it decides.
+// The environment variables: each with what it may hold, its default, its meaning, and the setting
+// of `runtime` that it decides.
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { checked } from './check-input.ts';
@@ -85,7 +86,10 @@ const concurrency = parsed(
   },
 );
 
-/** A setting that a variable decides, of several the first that is set. `unset`: what happens without, for the reference. */
+/**
+ * A setting that a variable decides, of several the first that is set. `unset`: what happens
+ * without, for the reference.
+ */
 const variable = <Schema extends z.ZodType>(env: string | string[], schema: Schema, unset?: string) =>
   schema.meta({ env, ...(unset === undefined ? {} : { unset }) });
 
@@ -185,7 +189,10 @@ export function listVariables(setting: z.ZodType): readonly string[] {
 /** The variables of OpenTelemetry that decide whether there are traces. */
 const TRACE_SETTINGS = /^trace/;
 
-/** Checks the environment; an empty variable is an unset one. The log format is left out when no variable says it, and `concurrency` has only the lanes that were named. */
+/**
+ * Checks the environment; an empty variable is an unset one. The log format is left out when no
+ * variable says it, and `concurrency` has only the lanes that were named.
+ */
 export function loadEnvironment(
   given: Environment,
   cwd: string,

@@ -1,4 +1,5 @@
-// The fields that everything has in common that starts turns: messages, batches and their items, crons, subagents.
+// The fields that everything has in common that starts turns: messages, batches and their items,
+// crons, subagents.
 import { z } from 'zod';
 import { TAGS_MAX, type InputOptions } from '../core/input-options.ts';
 import { MESSAGE_VIAS } from '../core/inbound.ts';

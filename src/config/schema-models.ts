@@ -19,7 +19,10 @@ import {
   word,
 } from './schema-scalars.ts';
 
-/** The APIs that Holdfast speaks. All but Anthropic's go through a provider package of the AI SDK; `package` is any that is installed. */
+/**
+ * The APIs that Holdfast speaks. All but Anthropic's go through a provider package of the AI SDK;
+ * `package` is any that is installed.
+ */
 export const PROVIDER_APIS = [
   'anthropic',
   'openai',
@@ -76,7 +79,9 @@ const anthropic = section({
   ...providerShape,
 });
 
-/** A provider that Holdfast asks itself when it has an address or a key; else a plugin serves it. */
+/**
+ * A provider that Holdfast asks itself when it has an address or a key; else a plugin serves it.
+ */
 const otherProvider = z.strictObject({
   api: optional(z.enum(PROVIDER_APIS)).describe(
     'the [API](models.md) that it speaks. None: that of its name for `openai`, `google`, `xai`, `openrouter` and `ollama`, `anthropic` for any other',

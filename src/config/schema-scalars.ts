@@ -1,5 +1,5 @@
-// What the schema of the configuration is made of: sections, and scalars such as durations, counts, names, paths and URLs. What each refuses says
-// what is allowed.
+// What the schema of the configuration is made of: sections, and scalars such as durations, counts,
+// names, paths and URLs. What each refuses says what is allowed.
 import { z } from 'zod';
 import { isInTimeRange, formatDuration, parseDuration } from '../core/time.ts';
 
@@ -38,7 +38,10 @@ export const parsed = <Written extends z.ZodType, Value>(
     return z.NEVER;
   });
 
-/** A section of the configuration, which is complete without being written: each of its keys has a default or may be absent. */
+/**
+ * A section of the configuration, which is complete without being written: each of its keys has a
+ * default or may be absent.
+ */
 export const section = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   // Only the compiler does not see that no key is required.
   z.strictObject(shape).prefault({} as never);
@@ -54,7 +57,10 @@ type WithoutDefaults<Shape extends Record<string, z.ZodType>> = {
   [Key in keyof Shape]: z.ZodExactOptional<z.ZodType<DeepPartial<z.output<Shape[Key]>>>>;
 };
 
-/** The same keys, of which each may be left out and none has a default: settings that are laid over others. */
+/**
+ * The same keys, of which each may be left out and none has a default: settings that are laid over
+ * others.
+ */
 export function withoutDefaults<Shape extends Record<string, z.ZodType>>(shape: Shape): WithoutDefaults<Shape> {
   const entries = Object.entries(shape).map(([key, schema]) => [key, unwrapOptional(schema)]);
   return Object.fromEntries(entries) as WithoutDefaults<Shape>;
@@ -88,8 +94,8 @@ export function distinct<Item extends z.ZodType<object>>(
 declare module 'zod' {
   interface GlobalMeta {
     /**
-     * Of a key that can change while a process runs: completes "a new value is", for the reference. Other
-     * keys are read once: by the pools, the server of the API, the tools, the transports.
+     * Of a key that can change while a process runs: completes "a new value is", for the reference.
+     * Other keys are read once: by the pools, the server of the API, the tools, the transports.
      */
     reload?: string;
   }
@@ -137,7 +143,10 @@ export const path = z
 /** A host with or without a port, as `URL` writes it. */
 const host = z.string().max(300).refine(isHost, 'a host such as "wiki.lan", "10.0.0.7:8080" or "[fd00::1]"');
 export const hosts = z.array(host).max(LIST_MAX).default([]);
-/** A host that a sandbox lets programs reach: a name or an address, alone or with a port, `*.` before a name for all below it, or `*`. */
+/**
+ * A host that a sandbox lets programs reach: a name or an address, alone or with a port, `*.`
+ * before a name for all below it, or `*`.
+ */
 export const reachable = z
   .string()
   .max(300)
@@ -146,7 +155,10 @@ export const reachable = z
     'a host such as "pypi.org", "*.pypi.org", "wiki.lan:8080" or "*"',
   );
 export const httpUrl = z.string().max(4096).refine(isHttpUrl, 'a URL that begins with http:// or https://');
-/** Where a reply may be sent on behalf of a client. The text of a refusal must not repeat the URL: it may contain a password. */
+/**
+ * Where a reply may be sent on behalf of a client. The text of a refusal must not repeat the URL:
+ * it may contain a password.
+ */
 export const deliveryUrl = z
   .string()
   .max(2000)

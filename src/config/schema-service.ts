@@ -1,5 +1,5 @@
-// The shape of the sections about the service itself: its API, how long it keeps what, its limits, and
-// what model calls may cost.
+// The shape of the sections about the service itself: its API, how long it keeps what, its limits,
+// and what model calls may cost.
 import { z } from 'zod';
 import { KEY_ROLES } from '../core/key-role.ts';
 import {
@@ -182,8 +182,9 @@ function isLimit(value: number): boolean {
 }
 
 /**
- * Zones that PostgreSQL knows under the same name and with the same offsets as Node, which needs the name to be one of IANA. Of names with three
- * letters, PostgreSQL reads most as abbreviations with a fixed offset (`CET`, `IST`), and does not know others (`CAT`).
+ * Zones that PostgreSQL knows under the same name and with the same offsets as Node, which needs
+ * the name to be one of IANA. Of names with three letters, PostgreSQL reads most as abbreviations
+ * with a fixed offset (`CET`, `IST`), and does not know others (`CAT`).
  */
 const STORED_ZONE = /^(?:utc|gmt|uct|est|mst|hst|prc|roc|rok|(?![a-z]{3}$)[a-z].*)$/i;
 

@@ -1,5 +1,5 @@
-// The shape of `tools` and `mcp`: which tools there are, the limits of those that have some, and the MCP
-// servers whose tools agents have.
+// The shape of `tools` and `mcp`: which tools there are, the limits of those that have some, and
+// the MCP servers whose tools agents have.
 import { z } from 'zod';
 import {
   choice,
@@ -198,7 +198,10 @@ export const toolsSchema = section({
 
 export const MCP_TRUST = ['none', 'hints'] as const;
 
-/** A provider takes names of tools that begin with a letter; the two underscores divide the name of the server from that of the tool. */
+/**
+ * A provider takes names of tools that begin with a letter; the two underscores divide the name of
+ * the server from that of the tool.
+ */
 const SERVER_NAME = /^[A-Za-z](?:[A-Za-z0-9-]|_(?!_)){0,30}[A-Za-z0-9]$|^[A-Za-z]$/;
 const SERVER_NAME_TEXT =
   '1 to 32 letters, digits, - and single _, that begin with a letter and end with a letter or a digit';

@@ -1,5 +1,6 @@
-// The configuration file: every key with what it may hold, its default and its meaning. The types of the configuration and the reference
-// (`docs/references/configuration.md`) are derived from this. Durations are milliseconds unless the name of the key ends in another unit.
+// The configuration file: every key with what it may hold, its default and its meaning. The types
+// of the configuration and the reference (`docs/references/configuration.md`) are derived from
+// this. Durations are milliseconds unless the name of the key ends in another unit.
 import { join } from 'node:path';
 import { z } from 'zod';
 import { QUEUE_DROPS, QUEUE_MODES } from '../core/queue-mode.ts';
@@ -129,7 +130,9 @@ const owner = section({
   displaySecret: z.string().min(1).max(512).exactOptional().describe('the key of those hashes (HMAC-SHA256)'),
 }).meta(LATER_TURNS);
 
-/** Where `sandbox.enabled` is set without a sandbox that exists, prompts would say what is not true. */
+/**
+ * Where `sandbox.enabled` is set without a sandbox that exists, prompts would say what is not true.
+ */
 export const SANDBOX_ENABLED =
   'true together with tools.exec.sandbox "required", or with sandbox.runtime "external", by which you state that the worker itself runs inside a container';
 

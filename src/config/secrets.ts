@@ -1,12 +1,15 @@
-// Secrets (G31): which variables and settings are secret, how a setting is shown without them, how they are taken out of texts, and
-// those that Holdfast makes for itself.
+// Secrets (G31): which variables and settings are secret, how a setting is shown without them, how
+// they are taken out of texts, and those that Holdfast makes for itself.
 import { randomBytes, createHash } from 'node:crypto';
 import { access, chmod, link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { decodeText, NOT_TEXT, cutHead } from '../core/text.ts';
 import { makePrivateFolder } from './places.ts';
 
-/** Names of variables are judged first, then values, since a password also hides in a URL under an innocent name. */
+/**
+ * Names of variables are judged first, then values, since a password also hides in a URL under an
+ * innocent name.
+ */
 const VARIABLE_NAME =
   /^(ANTHROPIC_|HOLDFAST_)|^(DATABASE_URL|REDIS_URL)(_FILE)?$|KEY|TOKEN|SECRET|PASS|_PWD|CREDENTIAL|AUTH(?!OR)|COOKIE|PRIVATE|_PAT$|_HEADERS$/i;
 /** A URL with a user or password in it, a private key, or the tokens of well-known services. */
@@ -18,11 +21,15 @@ export function isSecretVariable(name: string, value: string): boolean {
   return VARIABLE_NAME.test(name) || VARIABLE_VALUE.test(value);
 }
 
-// Settings as they may be shown: a secret only by a fingerprint, and of addresses no password, no query and no path that lets in.
+// Settings as they may be shown: a secret only by a fingerprint, and of addresses no password, no
+// query and no path that lets in.
 
 const FINGERPRINT_DIGITS = 8;
 
-/** A secret as it may be shown. The fingerprint is the beginning of its SHA-256 in hex: equal secrets have equal ones. */
+/**
+ * A secret as it may be shown. The fingerprint is the beginning of its SHA-256 in hex: equal
+ * secrets have equal ones.
+ */
 export interface ShownSecret {
   isSet: boolean;
   /** Null: it is not set. */
@@ -30,10 +37,16 @@ export interface ShownSecret {
 }
 
 const SECRET_NAME = /secret|password|credential|token(?!s)|api[_-]?key|^keys?$|authorization|cookie/i;
-/** A command names the key that it calls with; a plugin's own settings, and the environment of an MCP server, may be anything. */
+/**
+ * A command names the key that it calls with; a plugin's own settings, and the environment of an
+ * MCP server, may be anything.
+ */
 const SECRET_PLACE =
   /\.headers\.|^mcp\.servers\.[^.]+\.env\.|\.heartbeat\.when\.command$|^plugins\.entries\.[^.]+\.config\./;
-/** Addresses whose path is not a secret. Those of webhooks often are: who knows the path may call them. */
+/**
+ * Addresses whose path is not a secret. Those of webhooks often are: who knows the path may call
+ * them.
+ */
 const OPEN_PATH = /^runtime\.|\.baseUrl$|\.publicUrl$/;
 
 /** True for a setting whose value is a secret, set or not. */
@@ -65,7 +78,10 @@ const CENSOR = '[secret]';
 const ADDRESS = /^\s*[a-z][a-z0-9+.-]*:\/\//i;
 const ADDRESS_IN_TEXT = /[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]+/gi;
 
-/** An address without its password, the values of its query and its fragment, and on demand without its path. */
+/**
+ * An address without its password, the values of its query and its fragment, and on demand without
+ * its path.
+ */
 function shownUrl(text: string, mayHidePath: boolean): string {
   if (!URL.canParse(text)) return text.replace(/:\/\/.*@/, `://${CENSOR}@`);
   const { protocol, username, password, host, pathname, searchParams, hash } = new URL(text);
@@ -82,8 +98,9 @@ function shownUrl(text: string, mayHidePath: boolean): string {
   return `${protocol}//${user}${host}${path}${query.length > 0 ? `?${query.join('&')}` : ''}${hash === '' ? '' : `#${CENSOR}`}`;
 }
 
-// Takes known secrets out of texts, in every form in which another system may repeat them: plain, as JSON or a URL writes them, and
-// within base64. For texts that are stored or shown although others wrote them, above all errors of providers and receivers (G31).
+// Takes known secrets out of texts, in every form in which another system may repeat them: plain,
+// as JSON or a URL writes them, and within base64. For texts that are stored or shown although
+// others wrote them, above all errors of providers and receivers (G31).
 
 const REDACTED = '[redacted]';
 /** Shorter secrets would take ordinary words out of texts. */
@@ -145,8 +162,9 @@ function listForms(secret: string): string[] {
 }
 
 /**
- * The characters that a secret becomes in base64, wherever it begins in what was encoded: three bytes are four characters, so there are
- * three. Characters that also depend on the text before or after it are left out.
+ * The characters that a secret becomes in base64, wherever it begins in what was encoded: three
+ * bytes are four characters, so there are three. Characters that also depend on the text before or
+ * after it are left out.
  */
 function listBase64(secret: string): string[] {
   return [0, 1, 2].map((bytesBefore) => {
@@ -156,8 +174,8 @@ function listBase64(secret: string): string[] {
   });
 }
 
-// Secrets that Holdfast makes for itself: written once, readable by the owner alone, the same for all processes that start at the
-// same time.
+// Secrets that Holdfast makes for itself: written once, readable by the owner alone, the same for
+// all processes that start at the same time.
 
 export interface StoredSecret {
   secret: string;
@@ -165,7 +183,10 @@ export interface StoredSecret {
   wasGenerated: boolean;
 }
 
-/** Moves a secret that earlier versions kept elsewhere. Safe when many processes start at the same time. */
+/**
+ * Moves a secret that earlier versions kept elsewhere. Safe when many processes start at the same
+ * time.
+ */
 export async function adoptSecretFile(from: string, to: string): Promise<void> {
   try {
     await access(from);
@@ -173,14 +194,16 @@ export async function adoptSecretFile(from: string, to: string): Promise<void> {
     await link(from, to);
     await unlink(from);
   } catch (error) {
-    // ENOENT: there is none, or another process has moved it. EEXIST: the new place has one, which is in use.
+    // ENOENT: there is none, or another process has moved it. EEXIST: the new place has one, which
+    // is in use.
     if (!hasCode(error, 'ENOENT') && !hasCode(error, 'EEXIST')) throw error;
   }
 }
 
 /**
- * The secret in `<folder>/<name>`; made by `generate` and stored with mode 0600 when there is none. The file appears whole or not
- * at all (written aside, then linked, which fails if another process was first), so no process ever reads half a secret.
+ * The secret in `<folder>/<name>`; made by `generate` and stored with mode 0600 when there is none.
+ * The file appears whole or not at all (written aside, then linked, which fails if another process
+ * was first), so no process ever reads half a secret.
  */
 export async function ensureSecretFile(folder: string, name: string, generate: () => string): Promise<StoredSecret> {
   const path = join(folder, name);
@@ -203,7 +226,9 @@ export async function ensureSecretFile(folder: string, name: string, generate: (
   }
 }
 
-/** The stored secret; undefined when there is no file. Tightens the mode when others may read it. */
+/**
+ * The stored secret; undefined when there is no file. Tightens the mode when others may read it.
+ */
 async function readSecret(path: string): Promise<string | undefined> {
   try {
     const secret = decodeText(await readFile(path))?.trim();

@@ -13,15 +13,23 @@ export const SETTING_SOURCES = ['default', 'file', 'environment', 'command line'
 
 export interface Setting {
   path: string;
-  /** As it may be shown: a `ShownSecret` for a secret; null when it is not set and has no default. */
+  /**
+   * As it may be shown: a `ShownSecret` for a secret; null when it is not set and has no default.
+   */
   value: unknown;
   isSecret: boolean;
   source: (typeof SETTING_SOURCES)[number];
-  /** The file with the line (`/etc/holdfast.json:12`), the variable or the option; null for a default. */
+  /**
+   * The file with the line (`/etc/holdfast.json:12`), the variable or the option; null for a
+   * default.
+   */
   at: string | null;
 }
 
-/** Settings that another key of the file decides when neither the environment nor their own key does; the first that is given. */
+/**
+ * Settings that another key of the file decides when neither the environment nor their own key
+ * does; the first that is given.
+ */
 const FILE_PATHS: readonly (readonly [own: RegExp, file: string])[] = [
   [/^runtime\.anthropicApiKey$/, 'models.providers.anthropic.apiKey'],
   [/^runtime\.anthropicBaseUrl$/, 'models.providers.anthropic.baseUrl'],
@@ -46,7 +54,10 @@ interface SettingsInput {
   secrets: readonly string[];
 }
 
-/** All settings, in the order of the configuration; also those without a value. Lists of plain values are one setting each. */
+/**
+ * All settings, in the order of the configuration; also those without a value. Lists of plain
+ * values are one setting each.
+ */
 export function listSettings({ config, file, env, secrets }: SettingsInput): Setting[] {
   const lineOf = lineFinder(file.places);
   const redact = createRedact(secrets);
@@ -67,7 +78,10 @@ export function listSettings({ config, file, env, secrets }: SettingsInput): Set
   });
 }
 
-/** Every setting by its path as it is, with its secrets: to compare two configurations, never to show one. */
+/**
+ * Every setting by its path as it is, with its secrets: to compare two configurations, never to
+ * show one.
+ */
 export function mapRawSettings(config: Config): Map<string, unknown> {
   return new Map(listSettingLeaves(config).map(([path, value]) => [inFile(path), value]));
 }
@@ -94,7 +108,10 @@ function findVariable(path: string, env: Environment): string | undefined {
   return isSaid ? variable : undefined;
 }
 
-/** Finds the line of a key, also of one whose name the file writes in snake_case; undefined: the file does not have it. */
+/**
+ * Finds the line of a key, also of one whose name the file writes in snake_case; undefined: the
+ * file does not have it.
+ */
 function lineFinder(places: ReadonlyMap<string, WrittenPlace>): (path: string) => number | undefined {
   const renamed = new Map([...places].map(([path, place]) => [camelCase(path), place]));
   return (path) => (places.get(path) ?? renamed.get(camelCase(path)))?.line;

@@ -83,7 +83,9 @@ const settings = z.strictObject({
 
 export type BatchSettings = z.output<typeof settings>;
 
-/** The JSON body. The items are checked one by one, because up to 100 of their faults are listed. */
+/**
+ * The JSON body. The items are checked one by one, because up to 100 of their faults are listed.
+ */
 export const batchRequest = settings.extend({
   items: z.array(z.unknown()).exactOptional().describe('The items, each in the form of a line of an upload'),
 });

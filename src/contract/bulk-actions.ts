@@ -28,7 +28,10 @@ const name = z.string().min(1).max(200);
 const MESSAGE_STATUSES = ['waiting'] as const;
 const states = [...new Set([...TURN_STATUSES, ...MESSAGE_STATUSES, ...DELIVERY_STATUSES])] as const;
 
-/** The fields of a filter; which are allowed depends on the target. Those of turns are those of the list of turns. */
+/**
+ * The fields of a filter; which are allowed depends on the target. Those of turns are those of the
+ * list of turns.
+ */
 const bulkFilter = z.strictObject({
   session: sessionKeyText.exactOptional().describe('Only objects of the session with this key'),
   status: z

@@ -1,4 +1,5 @@
-// The schemas that have a name in the OpenAPI document; all others are written out where they are used.
+// The schemas that have a name in the OpenAPI document; all others are written out where they are
+// used.
 import type { z } from 'zod';
 import { cronInput, cronPatch } from '../features/crons/config.ts';
 import * as answers from './answers.ts';

@@ -39,7 +39,9 @@ export type DeadLetterGroupView = z.output<typeof deadLetterGroup>;
 /** An error code as a filter. */
 export const letterCode = z.string().min(1).max(200);
 
-/** A filter of open letters, which must match every field, and the rate at which they are processed. */
+/**
+ * A filter of open letters, which must match every field, and the rate at which they are processed.
+ */
 export const letterFilter = z
   .strictObject({
     ...pacing,

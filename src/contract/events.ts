@@ -272,7 +272,10 @@ const variants = EVENT_TYPES.map((type) =>
   }),
 );
 
-/** Sent first, without an id, when events after the client's last id were deleted. No filter chooses it: every stream may begin with it. */
+/**
+ * Sent first, without an id, when events after the client's last id were deleted. No filter chooses
+ * it: every stream may begin with it.
+ */
 const reset = z.looseObject({
   type: z.literal('reset').describe('The type of the event'),
   sessionKey: z.null().describe('Always null: the event is of no session'),

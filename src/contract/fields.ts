@@ -1,4 +1,5 @@
-// What the fields of many things have in common: their types, and fields that mean the same everywhere.
+// What the fields of many things have in common: their types, and fields that mean the same
+// everywhere.
 import { z } from 'zod';
 import { LANES } from '../core/session-key.ts';
 import { chatDelivery } from '../config/schema-channels.ts';

@@ -1,5 +1,5 @@
-// The body of an inbound message on the wire, and what it becomes inside. Unknown fields are refused; times may be ISO 8601 or
-// epoch milliseconds and are milliseconds inside.
+// The body of an inbound message on the wire, and what it becomes inside. Unknown fields are
+// refused; times may be ISO 8601 or epoch milliseconds and are milliseconds inside.
 import { z } from 'zod';
 import { QUEUE_MODES } from '../core/queue-mode.ts';
 import { THINKING_LEVELS } from '../core/models.ts';

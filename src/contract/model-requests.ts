@@ -1,4 +1,5 @@
-// The view of the request of a model call: the body as it was sent, its proof, and the origin of each part.
+// The view of the request of a model call: the body as it was sent, its proof, and the origin of
+// each part.
 import { z } from 'zod';
 import type { RequestPart } from '../kernel/rules/request-parts.ts';
 import { entry } from './transcripts.ts';

@@ -1,11 +1,15 @@
-// Query parameters that several routes share. Values are text in a URL; `VALUES` has their types for the document.
+// Query parameters that several routes share. Values are text in a URL; `VALUES` has their types
+// for the document.
 import { z } from 'zod';
 import type { Tags } from '../core/input-options.ts';
 import { uuid } from './fields.ts';
 
 const CURSOR_CHARS_MAX = 1000;
 
-/** The schema of the value that the text of a parameter stands for. Not in the schema itself, which bodies use, too. */
+/**
+ * The schema of the value that the text of a parameter stands for. Not in the schema itself, which
+ * bodies use, too.
+ */
 export const VALUES = z.registry<Record<string, unknown>>();
 
 /** A positive whole number in a query, where everything is text. */

@@ -1,4 +1,5 @@
-// The answers of the API, for the document and for the tests, which check every answer against them.
+// The answers of the API, for the document and for the tests, which check every answer against
+// them.
 import { z } from 'zod';
 import { CALL_PURPOSES } from '../core/model-request.ts';
 import { SESSION_KINDS } from '../core/session-key.ts';

@@ -1,5 +1,5 @@
-// What a webhook receives, by the type of the delivery: the schemas of the `webhooks` of the OpenAPI document. The payload is made in
-// core/delivery-payload.ts; the channel adds `deliveryId`.
+// What a webhook receives, by the type of the delivery: the schemas of the `webhooks` of the
+// OpenAPI document. The payload is made in core/delivery-payload.ts; the channel adds `deliveryId`.
 import { z } from 'zod';
 import { approval } from './approvals.ts';
 import { externalCall } from './external-tools.ts';

@@ -1,9 +1,12 @@
-// The cache markers in the requests of a batch, and what a call costs whose prompt is kept in the provider's cache.
+// The cache markers in the requests of a batch, and what a call costs whose prompt is kept in the
+// provider's cache.
 import type { ModelRequest } from './model-request.ts';
 import { callCostMicros, type PriceTier } from './prices.ts';
 import type { PriceRow } from './price-row.ts';
 
-/** The setting of a batch; `auto`: for five minutes, or not at all where the batch has chosen that. */
+/**
+ * The setting of a batch; `auto`: for five minutes, or not at all where the batch has chosen that.
+ */
 export type CacheSetting = 'auto' | CacheMarkers;
 
 /** How prompts are kept: for an hour, for five minutes, or not at all. */
@@ -21,7 +24,10 @@ export function cacheTokensMinOf(model: string): number {
   return LARGE_MODELS.test(model) ? TOKENS_MIN_LARGE : TOKENS_MIN;
 }
 
-/** A request with other markers. `1h`: its system prompt is kept for an hour, and the messages for five minutes. */
+/**
+ * A request with other markers. `1h`: its system prompt is kept for an hour, and the messages for
+ * five minutes.
+ */
 export function withMarkers<Request extends Pick<ModelRequest, 'system'>>(
   request: Request,
   markers: CacheMarkers,
@@ -33,7 +39,10 @@ export function withMarkers<Request extends Pick<ModelRequest, 'system'>>(
   return { ...request, system, ...(markers === 'off' ? { isOneOff: true as const } : {}) };
 }
 
-/** In micro-dollars. `readTokens` of the prompt are in the cache already, and the rest is written; `off`: neither. */
+/**
+ * In micro-dollars. `readTokens` of the prompt are in the cache already, and the rest is written;
+ * `off`: neither.
+ */
 export function cachedCallMicros(
   price: PriceRow,
   call: { promptTokens: number; prefixTokens: number; readTokens: number; outputTokens: number },

@@ -1,5 +1,6 @@
-// The address of a chat on a chat platform, in the form of a URL, so that it goes wherever the URL of a receiver goes: into messages, routes,
-// crons and the outbox. A request body cannot contain one: there, URLs are http or https.
+// The address of a chat on a chat platform, in the form of a URL, so that it goes wherever the URL
+// of a receiver goes: into messages, routes, crons and the outbox. A request body cannot contain
+// one: there, URLs are http or https.
 import { given } from './json.ts';
 
 /** A chat that an account of the service is in. The ids are the platform's. */
@@ -36,7 +37,9 @@ export function parseReceiver(where: string): { url: string } | ({ mode: 'channe
   return chat === null ? { url: where } : { mode: 'channel', ...chat };
 }
 
-/** The channel of a delivery to this URL: `webhook`, or the name of the channel that it addresses. */
+/**
+ * The channel of a delivery to this URL: `webhook`, or the name of the channel that it addresses.
+ */
 export function channelOfUrl(url: string): string {
   return parseChannelUrl(url)?.channel ?? WEBHOOK;
 }
@@ -46,7 +49,10 @@ export function channelOfTargetSql(target: string): string {
   return `coalesce(substring(${target} ->> 'url', '^${SCHEME}([^/]+)/'), '${WEBHOOK}')`;
 }
 
-/** SQL of the names below which limits of a platform are kept: of the chat and of the account that a URL of this form names. */
+/**
+ * SQL of the names below which limits of a platform are kept: of the chat and of the account that a
+ * URL of this form names.
+ */
 export function placesOfUrlSql(url: string): { chat: string; account: string } {
   return {
     chat: `substring(${url}, '^${SCHEME}([^/]+/[^/]+/[^/]+)')`,

@@ -1,7 +1,9 @@
-// The ids that OpenAI's clients are given. Each names the row that it belongs to, so a request with it needs no other key:
+// The ids that OpenAI's clients are given. Each names the row that it belongs to, so a request with
+// it needs no other key:
 //
 //   call_<turn>_<step>_<place>                      a tool call that the client runs
-//   resp_<message>, resp_<message>_<step>           a response; it exists before a turn has claimed its message, so the turn cannot be in it
+//   resp_<message>, resp_<message>_<step>           a response; it exists before a turn has claimed
+//                                                   its message, so the turn cannot be in it
 //   msg_<response>, fc_<response>_<n>, ctc_...      the text of a response, and its calls from 1
 //   file-<id>, file-<id>-output, file-<id>-errors   an upload, and the files of a batch
 //   batch_<id>                                      a batch

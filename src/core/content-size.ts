@@ -1,6 +1,7 @@
-// How long content is: in tokens, estimated in characters without asking a provider (good enough to decide when to prune or to compact, always
-// the same for the same content, and cheap), and how much of a tool result is stored and shown. What a provider reports is used for
-// everything that is billed.
+// How long content is: in tokens, estimated in characters without asking a provider (good enough to
+// decide when to prune or to compact, always the same for the same content, and cheap), and how
+// much of a tool result is stored and shown. What a provider reports is used for everything that is
+// billed.
 import { cutHead, cutTail } from './text.ts';
 import type { ModelMessage, ModelRequest } from './model-request.ts';
 import { type ToolResultBlock, type ContentBlock, changeEach, changeContent } from './content.ts';
@@ -18,7 +19,10 @@ export function estimateTextTokens(text: string): number {
   return Math.ceil(text.length / CHARS_PER_TOKEN);
 }
 
-/** Tokens of messages. The estimate of a block is cached, so extending a history costs only the new blocks. */
+/**
+ * Tokens of messages. The estimate of a block is cached, so extending a history costs only the new
+ * blocks.
+ */
 export function estimateTokens(messages: readonly Pick<ModelMessage, 'content'>[]): number {
   return Math.ceil(estimateChars(messages) / CHARS_PER_TOKEN);
 }
@@ -65,7 +69,10 @@ function inputChars(block: Extract<ContentBlock, { type: 'tool_use' }>): number 
 
 type RequestHead = Pick<ModelRequest, 'system' | 'tools' | 'responseFormat'>;
 
-/** Tokens of the tools, the system prompt and the form of the answer, and of a message with this text. */
+/**
+ * Tokens of the tools, the system prompt and the form of the answer, and of a message with this
+ * text.
+ */
 export function estimatePromptTokens({ system, tools, responseFormat }: RequestHead, message = ''): number {
   const systemChars = system.reduce((chars, { text }) => chars + text.length, 0);
   const toolChars = tools.length === 0 ? 0 : JSON.stringify(tools).length;
@@ -73,14 +80,18 @@ export function estimatePromptTokens({ system, tools, responseFormat }: RequestH
   return Math.ceil((systemChars + toolChars + formatChars + message.length) / CHARS_PER_TOKEN);
 }
 
-/** Tokens of what all conversations of the agent begin with: the tools, and the system prompt up to its marker. */
+/**
+ * Tokens of what all conversations of the agent begin with: the tools, and the system prompt up to
+ * its marker.
+ */
 export function estimatePrefixTokens({ system, tools }: RequestHead): number {
   const last = system.findLastIndex(({ cache_control: marker }) => marker !== undefined);
   return estimatePromptTokens({ system: system.slice(0, last + 1), tools });
 }
 
-// How much of one tool result a model is shown. A result is cut once, when it is stored, to a share of the model's window; it keeps its
-// start and its end. A model with a smaller window that takes up the transcript later is shown less of what is stored.
+// How much of one tool result a model is shown. A result is cut once, when it is stored, to a share
+// of the model's window; it keeps its start and its end. A model with a smaller window that takes
+// up the transcript later is shown less of what is stored.
 
 /** The largest number of characters of one stored result, for any window. */
 export const RESULT_CHARS_MAX = 40_000;
@@ -106,7 +117,10 @@ export function storedCharsMax(contextTokens: number): number {
   return Math.max(RESULT_CHARS_MIN, Math.min(share, RESULT_CHARS_MAX));
 }
 
-/** The most characters of a result in a request to a model with this window; null: nothing that is stored is longer. */
+/**
+ * The most characters of a result in a request to a model with this window; null: nothing that is
+ * stored is longer.
+ */
 export function shownCharsMax(contextTokens: number): number | null {
   const share = Math.floor(contextTokens * SHOWN_SHARE) * RESULT_CHARS_PER_TOKEN;
   return share > RESULT_CHARS_MAX + NOTE_CHARS_MAX ? null : Math.max(RESULT_CHARS_MIN, share);
@@ -120,7 +134,10 @@ export function cutMiddle(text: string, charsMax: number): string {
   return `${cutHead(text, headChars)}\n[... ${text.length - charsMax} characters left out ...]\n${cutTail(text, tailChars)}`;
 }
 
-/** The messages with their results truncated to `charsMax` characters each; those with nothing to truncate stay the same objects. */
+/**
+ * The messages with their results truncated to `charsMax` characters each; those with nothing to
+ * truncate stay the same objects.
+ */
 export function truncateResults(messages: ModelMessage[], charsMax: number): ModelMessage[] {
   const change = (block: ContentBlock): ContentBlock =>
     block.type === 'tool_result' ? truncate(block, charsMax) : block;

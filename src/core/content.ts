@@ -1,10 +1,11 @@
-// The content blocks of a transcript, in the shapes of Anthropic's Messages API. They are stored as they are, byte for byte
-// (PostgreSQL `json`), so that a replayed tool call stays identical for the provider's prompt cache.
+// The content blocks of a transcript, in the shapes of Anthropic's Messages API. They are stored as
+// they are, byte for byte (PostgreSQL `json`), so that a replayed tool call stays identical for the
+// provider's prompt cache.
 import { storableValue } from './text.ts';
 
 /**
- * Which model wrote a block, and what its provider needs back with it: the id of an item, encrypted reasoning, a signature. Only a request to
- * the same model of the same provider shows it.
+ * Which model wrote a block, and what its provider needs back with it: the id of an item, encrypted
+ * reasoning, a signature. Only a request to the same model of the same provider shows it.
  */
 export interface BlockOrigin {
   provider: string;
@@ -74,7 +75,9 @@ export function textOfResult({ content }: ToolResultBlock): string {
   return typeof content === 'string' ? content : joinText(content);
 }
 
-/** The items with each of them put through `change`; the same list when none becomes another one. */
+/**
+ * The items with each of them put through `change`; the same list when none becomes another one.
+ */
 export function changeEach<Item>(items: readonly Item[], change: (item: Item) => Item): readonly Item[] {
   for (const [at, item] of items.entries()) {
     const changed = change(item);
@@ -83,7 +86,10 @@ export function changeEach<Item>(items: readonly Item[], change: (item: Item) =>
   return items;
 }
 
-/** A message or an entry with each of its blocks put through `change`; the same object when none becomes another one. */
+/**
+ * A message or an entry with each of its blocks put through `change`; the same object when none
+ * becomes another one.
+ */
 export function changeContent<Holder extends { content: ContentBlock[] }>(
   holder: Holder,
   change: (block: ContentBlock) => ContentBlock,
@@ -101,7 +107,10 @@ export function isThinking(block: { type: string } | undefined): block is Thinki
   return block?.type === 'thinking' || block?.type === 'redacted_thinking';
 }
 
-/** A thought without halves of characters and NULs. Where it had some, its signature is of another text, and goes. */
+/**
+ * A thought without halves of characters and NULs. Where it had some, its signature is of another
+ * text, and goes.
+ */
 export function mendThought(block: ThinkingBlock | RedactedThinkingBlock): ThinkingBlock | RedactedThinkingBlock {
   const mended = storableValue(block);
   if (mended === block || mended.type !== 'thinking') return mended;

@@ -1,4 +1,5 @@
-// The payload that the outbox passes to a channel, described in docs/deliveries.md. The schema on the wire is src/contract/webhooks.ts.
+// The payload that the outbox passes to a channel, described in docs/deliveries.md. The schema on
+// the wire is src/contract/webhooks.ts.
 import type { ReplyAddress } from '../kernel/rules/message-route.ts';
 
 export const DELIVERY_TYPES = [
@@ -12,9 +13,10 @@ export const DELIVERY_TYPES = [
 ] as const;
 
 /**
- * `reply`: the answer of a turn. `message`: what an agent says before its turn ends. `failure`: a turn ended without an answer. `command`:
- * the answer to a chat command. `batch`: the end of a batch. `approval.requested`: a tool call waits for an
- * approval. `tool.requested`: a call of an external tool waits for its result.
+ * `reply`: the answer of a turn. `message`: what an agent says before its turn ends. `failure`: a
+ * turn ended without an answer. `command`: the answer to a chat command. `batch`: the end of a
+ * batch. `approval.requested`: a tool call waits for an approval. `tool.requested`: a call of an
+ * external tool waits for its result.
  */
 export type DeliveryType = (typeof DELIVERY_TYPES)[number];
 
@@ -37,7 +39,10 @@ export type DeliveryPayload = ReplyAddress & {
   react?: { emoji: string; messageId: string };
 };
 
-/** A file to be sent: where its receiver fetches it, or the absolute path of its copy on the machine of the worker (`src/files/copies.ts`). */
+/**
+ * A file to be sent: where its receiver fetches it, or the absolute path of its copy on the machine
+ * of the worker (`src/files/copies.ts`).
+ */
 export type OutgoingMedia = { url: string } | { path: string; name: string };
 
 /** What people read of a failure. */

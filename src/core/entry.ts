@@ -1,18 +1,21 @@
-// A transcript entry: one item of a session's append-only tree. The active path is what the model sees; entries never change
-// after they are written except for their `state`, and are never deleted.
-// Its content blocks are its parts, each with a text.
+// A transcript entry: one item of a session's append-only tree. The active path is what the model
+// sees; entries never change after they are written except for their `state`, and are never
+// deleted. Its content blocks are its parts, each with a text.
 import type { ContentBlock } from './content.ts';
 import type { EntryId, TurnId } from './ids.ts';
 import { cutPiece } from './text.ts';
 
 /**
- * What an entry is: `prompt` the assembled input of a turn, `answer` one model answer, `results` the results of the tool
- * calls of the answer before it, `steer` a message that reached a running turn, `summary` what compaction put in place of
- * older entries.
+ * What an entry is: `prompt` the assembled input of a turn, `answer` one model answer, `results`
+ * the results of the tool calls of the answer before it, `steer` a message that reached a running
+ * turn, `summary` what compaction put in place of older entries.
  */
 export type EntryKind = 'prompt' | 'answer' | 'results' | 'steer' | 'summary';
 
-/** `active` entries are shown to the model; the others are kept rows with the reason why they are not. */
+/**
+ * `active` entries are shown to the model; the others are kept rows with the reason why they are
+ * not.
+ */
 export type EntryState = 'active' | 'pruned' | 'compacted' | 'hidden';
 
 export interface Entry {
@@ -25,12 +28,18 @@ export interface Entry {
   role: 'user' | 'assistant';
   content: ContentBlock[];
   turnId: TurnId;
-  /** Where a prompt came from when more than the words of an owner are in it; absent or null: nothing else is. */
+  /**
+   * Where a prompt came from when more than the words of an owner are in it; absent or null:
+   * nothing else is.
+   */
   provenance?: EntryProvenance | null;
 }
 
-/** `heartbeat`: a poll. `others`: of any other input, with words of others. `client`: a client sent it as a part of its history. `transcript`: of
- * the audio of a message, by the place of its attachment. `inter_session`: another session sent it, by a tool. */
+/**
+ * `heartbeat`: a poll. `others`: of any other input, with words of others. `client`: a client sent
+ * it as a part of its history. `transcript`: of the audio of a message, by the place of its
+ * attachment. `inter_session`: another session sent it, by a tool.
+ */
 export type EntryProvenance =
   /** `isOfOthers`: it brought words of others. */
   | { kind: 'heartbeat'; isOfOthers?: true }
@@ -41,10 +50,14 @@ export type EntryProvenance =
 
 export type PathEntry = Pick<Entry, 'seq' | 'kind' | 'role' | 'content'>;
 
-// The parts of a transcript entry, which are its content blocks: the text of each, and how a long one is cut for a page. Offsets are UTF-16
-// units; a cut never tears a surrogate pair, so pieces that follow each other make the whole text.
+// The parts of a transcript entry, which are its content blocks: the text of each, and how a long
+// one is cut for a page. Offsets are UTF-16 units; a cut never tears a surrogate pair, so pieces
+// that follow each other make the whole text.
 
-/** A content block as it is stored: of a shape of Anthropic's Messages API, or of an earlier version of Holdfast. */
+/**
+ * A content block as it is stored: of a shape of Anthropic's Messages API, or of an earlier version
+ * of Holdfast.
+ */
 export type StoredBlock = Readonly<Record<string, unknown>>;
 
 /** The fields of a block that was cut. */
@@ -54,7 +67,10 @@ interface Cut {
   href: string;
 }
 
-/** The text of a part: of a text, of a thinking, the arguments of a call as JSON, the texts of a result, the base64 of an image. */
+/**
+ * The text of a part: of a text, of a thinking, the arguments of a call as JSON, the texts of a
+ * result, the base64 of an image.
+ */
 export function readPartText(block: StoredBlock): string {
   const { content, input, source, data } = block;
   for (const text of [block['text'], block['thinking'], content, data]) if (typeof text === 'string') return text;
@@ -67,7 +83,10 @@ function readTexts(content: readonly unknown[]): string[] {
   return content.filter(isBlock).flatMap(({ text }) => (typeof text === 'string' ? [text] : []));
 }
 
-/** The block, with at most this many units of its text. The arguments of a call become the beginning of their JSON. */
+/**
+ * The block, with at most this many units of its text. The arguments of a call become the beginning
+ * of their JSON.
+ */
 export function cutBlock(block: StoredBlock, charsMax: number, href: string): StoredBlock {
   const { content, source } = block;
   const images = imagesIn(block);

@@ -1,11 +1,14 @@
-// Decides what a failed model call means for its turn: ask again, make the prompt smaller, or end. The only place that says what
-// is retryable; it never waits and never counts, it only answers.
+// Decides what a failed model call means for its turn: ask again, make the prompt smaller, or end.
+// The only place that says what is retryable; it never waits and never counts, it only answers.
 import type { ModelAnswer } from './model-request.ts';
 import { classifyStopReason, stopMessage } from '../model/stream/stop-reasons.ts';
 import { nextStep, type Why } from '../kernel/rules/why.ts';
 
 export interface ModelFault {
-  /** The HTTP status; null when no answer came, the stream was cut, or the error came inside a stream. */
+  /**
+   * The HTTP status; null when no answer came, the stream was cut, or the error came inside a
+   * stream.
+   */
   status: number | null;
   /** The provider's error type, or `network`, `cut_stream`, `malformed_stream`, `idle_timeout`. */
   type: string;
@@ -40,8 +43,9 @@ type FailureCode =
   | 'model_failed';
 
 /**
- * What a turn does about a failed call. `retry`: ask again, not before `notBeforeMs` milliseconds from now (0: no minimum), as far
- * as the turn's retry budget reaches. `overflow`: the prompt does not fit; the same bytes will never do. `fatal`: end the turn.
+ * What a turn does about a failed call. `retry`: ask again, not before `notBeforeMs` milliseconds
+ * from now (0: no minimum), as far as the turn's retry budget reaches. `overflow`: the prompt does
+ * not fit; the same bytes will never do. `fatal`: end the turn.
  */
 export type FailureVerdict =
   | { kind: 'retry'; code: FailureCode; notBeforeMs: number }
@@ -76,13 +80,22 @@ const RETRYABLE_TYPES: ReadonlyMap<string, FailureCode> = new Map<string, Failur
   ['idle_timeout', 'model_timeout'],
 ]);
 
-/** The type of a refusal of a prompt that does not fit, and the reason of an answer that broke off for it. */
+/**
+ * The type of a refusal of a prompt that does not fit, and the reason of an answer that broke off
+ * for it.
+ */
 export const CONTEXT_OVERFLOW = 'model_context_window_exceeded';
 
-/** The type of a refusal of what an earlier answer of the model has to come back with: reasoning, a signature. */
+/**
+ * The type of a refusal of what an earlier answer of the model has to come back with: reasoning, a
+ * signature.
+ */
 export const REFUSED_ORIGIN = 'refused_origin';
 
-/** The type of a refusal because a tool was forced that an answer of a form needs, and of one because answers came back without reasoning. */
+/**
+ * The type of a refusal because a tool was forced that an answer of a form needs, and of one
+ * because answers came back without reasoning.
+ */
 export const REFUSED_FORCING = 'refused_forcing';
 export const MISSING_REASONING = 'missing_reasoning';
 
@@ -95,7 +108,10 @@ const CODE_OF_STOP = {
   unhandled: 'unhandled_stop_reason',
 } as const satisfies Record<string, FailureCode>;
 
-/** The fault of an answer that was stopped for what it says, or for a reason that is not known; null: it was not. */
+/**
+ * The fault of an answer that was stopped for what it says, or for a reason that is not known;
+ * null: it was not.
+ */
 export function faultOfStop({
   stopReason,
   wireStopReason = stopReason,
@@ -105,9 +121,9 @@ export function faultOfStop({
 }
 
 /**
- * Says what a failed model call means. 400, 401, 403, 404 and 413 are never retried (G16); 408, 409, 429, every 5xx, the network,
- * a cut and a malformed stream are. A 429 that names a spend limit and no time to wait is fatal: it lasts until the limit is
- * raised.
+ * Says what a failed model call means. 400, 401, 403, 404 and 413 are never retried (G16); 408,
+ * 409, 429, every 5xx, the network, a cut and a malformed stream are. A 429 that names a spend
+ * limit and no time to wait is fatal: it lasts until the limit is raised.
  */
 export function classifyFailure(fault: ModelFault): FailureVerdict {
   const status = statusOf(fault);
@@ -120,16 +136,20 @@ export function classifyFailure(fault: ModelFault): FailureVerdict {
   return { kind: 'fatal', code: STATUSES[status ?? 0]?.code ?? 'model_unexpected_status' };
 }
 
-/** True when a shorter request may be taken: the prompt does not fit into the window, or the request not through the server. Never asked again as it is. */
+/**
+ * True when a shorter request may be taken: the prompt does not fit into the window, or the request
+ * not through the server. Never asked again as it is.
+ */
 export function isTooLong(fault: ModelFault): boolean {
   const { kind, code } = classifyFailure(fault);
   return kind === 'overflow' || code === 'model_request_too_large';
 }
 
 /**
- * How long to wait before the next call, in milliseconds. `attempt` counts from 1 for the first retry, `random` is in [0,
- * 1). Full jitter over a ceiling that doubles from 500 ms up to 30 s, on top of the time that the provider requested: never
- * below `retryAfterMs`, and callers with the same `retryAfterMs` do not return at the same time.
+ * How long to wait before the next call, in milliseconds. `attempt` counts from 1 for the first
+ * retry, `random` is in [0, 1). Full jitter over a ceiling that doubles from 500 ms up to 30 s, on
+ * top of the time that the provider requested: never below `retryAfterMs`, and callers with the
+ * same `retryAfterMs` do not return at the same time.
  */
 export function retryDelayMs(wait: { attempt: number; random: number; retryAfterMs: number | null }): number {
   // 2 ** 6 * 500 ms is past the cap already; a greater exponent would only risk Infinity.
@@ -138,7 +158,10 @@ export function retryDelayMs(wait: { attempt: number; random: number; retryAfter
   return boundWaitMs(wait.retryAfterMs) + Math.floor(wait.random * ceilingMs);
 }
 
-/** The codes of faults that are not caused by the request: there was no answer, and nothing is billed. */
+/**
+ * The codes of faults that are not caused by the request: there was no answer, and nothing is
+ * billed.
+ */
 const OUTAGE_CODES: ReadonlySet<FailureCode> = new Set<FailureCode>([
   'model_network',
   'model_overloaded',
@@ -146,21 +169,24 @@ const OUTAGE_CODES: ReadonlySet<FailureCode> = new Set<FailureCode>([
 ]);
 
 /**
- * What a turn waits for after such a fault (G33): `model_away` after connection errors, 5xx and 529, `rate_limited` after 429. Null: the
- * fault may be the request's own, or was paid for; the turn's retry budget decides.
+ * What a turn waits for after such a fault (G33): `model_away` after connection errors, 5xx and
+ * 529, `rate_limited` after 429. Null: the fault may be the request's own, or was paid for; the
+ * turn's retry budget decides.
  */
 export function classifyOutage(fault: ModelFault): 'model_away' | 'rate_limited' | null {
   const verdict = classifyFailure(fault);
   if (verdict.kind !== 'retry') return null;
   if (verdict.code === 'model_rate_limited') return 'rate_limited';
-  // A gateway answers 504 when the model did not answer it in time. Our own idle limit has the same code without a status.
+  // A gateway answers 504 when the model did not answer it in time. Our own idle limit has the same
+  // code without a status.
   const isGatewayTimeout = fault.status === 504 || fault.type === 'timeout_error';
   return OUTAGE_CODES.has(verdict.code) || isGatewayTimeout ? 'model_away' : null;
 }
 
 /**
- * The status that a fault is judged by. A type that names the account, the key or the model counts more than the status, with which some
- * servers say less: a used-up quota is a 429 of OpenAI's, a bad key a 400 of Google's.
+ * The status that a fault is judged by. A type that names the account, the key or the model counts
+ * more than the status, with which some servers say less: a used-up quota is a 429 of OpenAI's, a
+ * bad key a 400 of Google's.
  */
 function statusOf({ type, status }: ModelFault): number | null {
   const named = statusOfType(type);
@@ -179,13 +205,19 @@ function classifyRetry(type: string, status: number | null): FailureCode | null 
   return status >= 500 && status <= 599 ? 'model_unavailable' : null;
 }
 
-/** The provider's two ways to say that a prompt does not fit, and the stop reason that says the same. */
+/**
+ * The provider's two ways to say that a prompt does not fit, and the stop reason that says the
+ * same.
+ */
 function isContextOverflow(fault: ModelFault, status: number | null): boolean {
   if (fault.type === CONTEXT_OVERFLOW) return true;
   return status === 400 && /prompt is too long|exceed(s|ed)? (the )?context (limit|window)/i.test(fault.message);
 }
 
-/** Some gateways do not end an answer with a reason that they do not know, but fail with this text. A retry fails again. */
+/**
+ * Some gateways do not end an answer with a reason that they do not know, but fail with this text.
+ * A retry fails again.
+ */
 function parseUnhandledStopReason(message: string): string | null {
   return /^unhandled stop reason:\s*"?([\w-]{1,100})/i.exec(message)?.[1] ?? null;
 }
@@ -199,8 +231,9 @@ function boundWaitMs(retryAfterMs: number | null): number {
   return retryAfterMs !== null && retryAfterMs > 0 ? Math.ceil(retryAfterMs) : 0;
 }
 
-// What a person can do about failed work, by its error code: the one place that says it. The dashboard, the command line, dead letters and
-// docs/how-to/troubleshooting.md show these texts. What waits has its steps beside its reasons (why.ts).
+// What a person can do about failed work, by its error code: the one place that says it. The
+// dashboard, the command line, dead letters and docs/how-to/troubleshooting.md show these texts.
+// What waits has its steps beside its reasons (why.ts).
 
 const ACCOUNT = 'Correct the key or the account at the provider, then retry.';
 const LENGTH =

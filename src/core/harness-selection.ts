@@ -1,5 +1,6 @@
-// Which harness answers a turn: the built-in loop, which calls the model itself, or one that a plugin provides. Decided once, when
-// the turn is opened; a resumed turn continues with the harness that it started with.
+// Which harness answers a turn: the built-in loop, which calls the model itself, or one that a
+// plugin provides. Decided once, when the turn is opened; a resumed turn continues with the harness
+// that it started with.
 
 /** The harness that is always there. */
 export const BUILT_IN_HARNESS = 'built-in';
@@ -42,8 +43,9 @@ export type HarnessChoice =
   | { kind: 'missing'; id: string; reason: 'pinned' | 'forced_plugin' };
 
 /**
- * Chooses a harness. In this order: one that is pinned; the built-in or a plugin's, when `runtime` names it, or the fallback where that is
- * not there; on `auto` the plugin's of highest priority that supports the model, ties by id; else the built-in.
+ * Chooses a harness. In this order: one that is pinned; the built-in or a plugin's, when `runtime`
+ * names it, or the fallback where that is not there; on `auto` the plugin's of highest priority
+ * that supports the model, ties by id; else the built-in.
  */
 export function selectHarness(policy: HarnessPolicy, candidates: readonly HarnessCandidate[]): HarnessChoice {
   const { pinned, runtime, fallback } = policy;

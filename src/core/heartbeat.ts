@@ -1,14 +1,19 @@
-// The prompt of a heartbeat, and what its answer means: whether it found nothing to do, and whether the rest is news.
+// The prompt of a heartbeat, and what its answer means: whether it found nothing to do, and whether
+// the rest is news.
 import { formatMessageTime, type EnvelopeZone } from '../prompt/envelope-time.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, findZone } from './time.ts';
 import { computeSpread } from './ids.ts';
 
-// The token by which a model says that a heartbeat poll found nothing to do. It counts at the edges of an answer only; in the middle
-// it is ordinary text. The remaining text decides whether the answer is delivered.
+// The token by which a model says that a heartbeat poll found nothing to do. It counts at the edges
+// of an answer only; in the middle it is ordinary text. The remaining text decides whether the
+// answer is delivered.
 
 export const HEARTBEAT_TOKEN = 'HEARTBEAT_OK';
 
-/** The marks that models write around a token, for a class of a pattern: markup, quotes, brackets and the end of a sentence. */
+/**
+ * The marks that models write around a token, for a class of a pattern: markup, quotes, brackets
+ * and the end of a sentence.
+ */
 export const TOKEN_MARKS = '*`~_.!…。"\'“”„«»‘’()[\\]';
 
 const PASSES_MAX = 8;
@@ -16,18 +21,24 @@ const AT_START = new RegExp(`^${HEARTBEAT_TOKEN}(?!\\w)`);
 const AT_END = new RegExp(`(?<!\\s)\\s*(?<!\\w)${HEARTBEAT_TOKEN}(\\W{0,4})$`);
 
 /**
- * What can be left beside a token in markup. `< >` cannot: it is left of `<HEARTBEAT_OK<b>>`, of which a stream has shown the beginning
- * before the inner tag ends.
+ * What can be left beside a token in markup. `< >` cannot: it is left of `<HEARTBEAT_OK<b>>`, of
+ * which a stream has shown the beginning before the inner tag ends.
  */
 const ONLY_MARKS = new RegExp(`^[\\s${TOKEN_MARKS}]*$`);
 
-/** The meaning of an answer to a poll: nothing to report (`isAck`), or the text that is left without the token. */
+/**
+ * The meaning of an answer to a poll: nothing to report (`isAck`), or the text that is left without
+ * the token.
+ */
 export interface HeartbeatReply {
   isAck: boolean;
   text: string;
 }
 
-/** Reads an answer to a poll. It acknowledges when it is empty, or has the token and at most `ackCharsMax` characters in addition to it. */
+/**
+ * Reads an answer to a poll. It acknowledges when it is empty, or has the token and at most
+ * `ackCharsMax` characters in addition to it.
+ */
 export function readHeartbeatAnswer(answer: string, ackCharsMax: number): HeartbeatReply {
   const given = answer.trim();
   if (given === '') return { isAck: true, text: '' };
@@ -39,8 +50,8 @@ export function readHeartbeatAnswer(answer: string, ackCharsMax: number): Heartb
 }
 
 /**
- * A reply to anything but a poll, without the token at its edges; empty when nothing else was said. Nothing else of it is changed, so
- * that what was shown of it while it came stays as it is.
+ * A reply to anything but a poll, without the token at its edges; empty when nothing else was said.
+ * Nothing else of it is changed, so that what was shown of it while it came stays as it is.
  */
 export function withoutHeartbeatToken(reply: string): string {
   const given = reply.trim();
@@ -65,7 +76,10 @@ function withoutToken(text: string): string {
   return (/[\p{L}\p{N}]/u.test(rest) ? rest : withoutMarkup(rest)).replaceAll(/\s+/g, ' ');
 }
 
-/** Without the token at its start, and at its end before up to four marks, as often as it occurs there. */
+/**
+ * Without the token at its start, and at its end before up to four marks, as often as it occurs
+ * there.
+ */
 function withoutEdges(text: string): string {
   let rest = text;
   for (let pass = 0; pass < PASSES_MAX; pass += 1) {
@@ -86,10 +100,13 @@ function withoutMarkup(text: string): string {
     .trim();
 }
 
-// The prompt of a heartbeat, and what counts as news in its answer. The prompt is the configured one; when an event has arrived that
-// a person waits for, the poll says that instead.
+// The prompt of a heartbeat, and what counts as news in its answer. The prompt is the configured
+// one; when an event has arrived that a person waits for, the poll says that instead.
 
-/** `cron`: a reminder is among the system events. `exec`: so is the end of a command that ran in the background. */
+/**
+ * `cron`: a reminder is among the system events. `exec`: so is the end of a command that ran in the
+ * background.
+ */
 export type PollOccasion = 'interval' | 'manual' | 'cron' | 'exec';
 
 export interface PollInput {
@@ -132,7 +149,10 @@ export function chooseOccasion(contextKeys: readonly (string | null)[]): PollOcc
 /** So many different alerts are remembered; more within `dedupeHours` may be sent twice. */
 const ALERTS_MAX = 100;
 
-/** The alerts to remember when one is sent, oldest first; null: it repeats one that was sent less than `dedupeHours` ago. */
+/**
+ * The alerts to remember when one is sent, oldest first; null: it repeats one that was sent less
+ * than `dedupeHours` ago.
+ */
 export function alertsAfter(sent: readonly SentAlert[], alert: SentAlert, dedupeHours: number): SentAlert[] | null {
   const recent = sent.filter(({ atMs }) => alert.atMs - atMs < dedupeHours * HOUR_MS);
   if (recent.some(({ sha256 }) => sha256 === alert.sha256)) return null;
@@ -195,15 +215,18 @@ export interface ActiveHours {
   end: string;
 }
 
-/** The first poll of an agent after an instant. Its phase follows from its name: every process computes the same result. */
+/**
+ * The first poll of an agent after an instant. Its phase follows from its name: every process
+ * computes the same result.
+ */
 export function firstPoll(agentId: string, everyMs: number, nowMs: number): number {
   const phaseMs = Math.floor(computeSpread(`heartbeat:${agentId}`) * everyMs);
   return phaseMs + (Math.floor((nowMs - phaseMs) / everyMs) + 1) * everyMs;
 }
 
 /**
- * True when the clocks of a zone (IANA name) are within the hours. Hours that end before they begin go over midnight; hours that begin
- * and end at the same time are the whole day.
+ * True when the clocks of a zone (IANA name) are within the hours. Hours that end before they begin
+ * go over midnight; hours that begin and end at the same time are the whole day.
  */
 export function isWithinHours(hours: ActiveHours, zone: string, nowMs: number): boolean {
   const startMs = parseMs(hours.start);
@@ -246,7 +269,9 @@ export function dueTasks(tasks: readonly HeartbeatTask[], times: TaskTimes, nowM
   });
 }
 
-/** The times after a poll with these tasks; those of tasks that the file no longer has are removed. */
+/**
+ * The times after a poll with these tasks; those of tasks that the file no longer has are removed.
+ */
 export function timesAfter(
   file: HeartbeatFile,
   times: TaskTimes,

@@ -1,5 +1,6 @@
-// The identities of Holdfast's rows as branded strings, so that a turn's id cannot be passed where a session's is meant.
-// All are UUIDv7 in lower case unless said; they are made at the edges (`src/ids.ts`), never here.
+// The identities of Holdfast's rows as branded strings, so that a turn's id cannot be passed where
+// a session's is meant. All are UUIDv7 in lower case unless said; they are made at the edges
+// (`src/ids.ts`), never here.
 
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };
@@ -42,7 +43,10 @@ const OFFSET_BASIS = 0x811c9dc5;
 const PRIME = 0x01000193;
 const RANGE = 0x1_0000_0000;
 
-/** A number in [0, 1) that depends on the name alone: FNV-1a over its UTF-16 units, mixed so that similar names lie apart. */
+/**
+ * A number in [0, 1) that depends on the name alone: FNV-1a over its UTF-16 units, mixed so that
+ * similar names lie apart.
+ */
 export function computeSpread(name: string): number {
   let hash = OFFSET_BASIS;
   for (let at = 0; at < name.length; at += 1) hash = Math.imul(hash ^ name.charCodeAt(at), PRIME);

@@ -1,5 +1,6 @@
-// An inbound message inside Holdfast: checked and parsed at the edge, stored as it is, never changed. Times are epoch
-// milliseconds here, in any form in which they were sent. Optional means absent.
+// An inbound message inside Holdfast: checked and parsed at the edge, stored as it is, never
+// changed. Times are epoch milliseconds here, in any form in which they were sent. Optional means
+// absent.
 import { cutHead } from './text.ts';
 import { type CallerRequest, keyOfOptions, readOptions, type InputOptions } from './input-options.ts';
 import type { SessionKey } from './ids.ts';
@@ -104,9 +105,15 @@ export interface InboundMessage {
   replyTo?: ReplyTo;
   /** The sender passes on the text of another. */
   forwarded?: ForwardedMessage;
-  /** False: it is not known that the sender wrote `text` when the message was sent. Absent: known, unless `forwarded`. Set only inside Holdfast. */
+  /**
+   * False: it is not known that the sender wrote `text` when the message was sent. Absent: known,
+   * unless `forwarded`. Set only inside Holdfast.
+   */
   isOwnText?: false;
-  /** The platform's ids of the messages that it was sent as, its own first. Set only inside Holdfast. */
+  /**
+   * The platform's ids of the messages that it was sent as, its own first. Set only inside
+   * Holdfast.
+   */
   albumParts?: string[];
   history?: HistoryMessage[];
   thread?: Thread;
@@ -114,8 +121,8 @@ export interface InboundMessage {
   untrustedContext?: string[];
   groupSystemPrompt?: string;
   /**
-   * Further instructions of the creator of the session, for the system prompt. Set only inside Holdfast: a request body cannot contain
-   * it.
+   * Further instructions of the creator of the session, for the system prompt. Set only inside
+   * Holdfast: a request body cannot contain it.
    */
   extraSystemPrompt?: string;
   /** The fields of an OpenAI client's request. Set only inside Holdfast. */
@@ -137,9 +144,15 @@ export interface InboundMessage {
   deliver?: DeliverTarget | null;
   /** For its turn and everything that it starts. */
   options?: InputOptions;
-  /** Of no use after this time: a message that still waits then fails as `expired`. Epoch milliseconds. */
+  /**
+   * Of no use after this time: a message that still waits then fails as `expired`. Epoch
+   * milliseconds.
+   */
   expiresAt?: number;
-  /** Over 0: its session goes before those that wait in its lane; under 0: after all others. Absent: 0. */
+  /**
+   * Over 0: its session goes before those that wait in its lane; under 0: after all others. Absent:
+   * 0.
+   */
   priority?: number;
   /** It arrives in its session at this time, as if it were sent then. Epoch milliseconds. */
   deliverAt?: number;
@@ -148,17 +161,23 @@ export interface InboundMessage {
 const DEFAULT_CHANNEL = 'api';
 const STARTER_CHARS_MAX = 200;
 
-/** A text that a program submits has one of these: an OpenAI client, a batch, a plugin, another session; what is tried was read before. */
+/**
+ * A text that a program submits has one of these: an OpenAI client, a batch, a plugin, another
+ * session; what is tried was read before.
+ */
 const MARKS_OF_PROGRAMS = ['caller', 'batchId', 'plugin', 'provenance', 'tryOf'];
 
-/** True for text that a program has submitted. It is data: no word of it is a command, whatever it begins with. */
+/**
+ * True for text that a program has submitted. It is data: no word of it is a command, whatever it
+ * begins with.
+ */
 export function isOfProgram(message: object): boolean {
   return MARKS_OF_PROGRAMS.some((mark) => mark in message);
 }
 
 /**
- * True for a message whose text its sender wrote; then a word of it can be a command, and it can be the word of an owner. False for what a program
- * submits and for what a person only passes on.
+ * True for a message whose text its sender wrote; then a word of it can be a command, and it can be
+ * the word of an owner. False for what a program submits and for what a person only passes on.
  */
 export function isWrittenBySender(message: InboundMessage): boolean {
   return !isOfProgram(message) && message.forwarded === undefined && message.isOwnText !== false;
@@ -174,8 +193,8 @@ export function isDirect(message: InboundMessage): boolean {
 }
 
 /**
- * True when the sender is one of the owners. Only what the platform vouches for counts (id, phone number), bare or with the
- * channel in front (`telegram:42`); names are chosen by their bearers.
+ * True when the sender is one of the owners. Only what the platform vouches for counts (id, phone
+ * number), bare or with the channel in front (`telegram:42`); names are chosen by their bearers.
  */
 export function isOwner(message: InboundMessage, ownerIds: readonly string[]): boolean {
   const { id, e164 } = message.sender ?? {};
@@ -184,7 +203,10 @@ export function isOwner(message: InboundMessage, ownerIds: readonly string[]): b
   return claims.some((claim) => ownerIds.includes(`${claim}`) || ownerIds.includes(`${channel}:${claim}`));
 }
 
-/** True for an input that an owner has written, or a caller with an API key who names no sender; false for what programs and Holdfast submit or an owner passes on. */
+/**
+ * True for an input that an owner has written, or a caller with an API key who names no sender;
+ * false for what programs and Holdfast submit or an owner passes on.
+ */
 export function isOfOwner({ kind, body }: { kind: string; body: unknown }, ownerIds: readonly string[]): boolean {
   const message = body as InboundMessage;
   return (
@@ -193,8 +215,9 @@ export function isOfOwner({ kind, body }: { kind: string; body: unknown }, owner
 }
 
 /**
- * True for an input with which the model reads words of others: of a sender who is no owner, of a program, of a text or a part that others have written, or of
- * an agent, whose text may have come from anywhere. Names of people and of groups do not count.
+ * True for an input with which the model reads words of others: of a sender who is no owner, of a
+ * program, of a text or a part that others have written, or of an agent, whose text may have come
+ * from anywhere. Names of people and of groups do not count.
  */
 export function hasWordsOfOthers(
   { kind, body }: { kind: string; body: unknown },
@@ -207,8 +230,9 @@ export function hasWordsOfOthers(
 }
 
 /**
- * The route of a message as one string: equal strings mean equal channel, account, chat, thread, reply address, sender
- * authority and options. Only messages of equal route may share a turn (G6). Stable: it is stored and compared without a time limit.
+ * The route of a message as one string: equal strings mean equal channel, account, chat, thread,
+ * reply address, sender authority and options. Only messages of equal route may share a turn (G6).
+ * Stable: it is stored and compared without a time limit.
  */
 export function chooseRoute(message: InboundMessage, ownerIds: readonly string[]): string {
   const options = keyOfOptions(readOptions(message));
@@ -225,8 +249,8 @@ export function chooseRoute(message: InboundMessage, ownerIds: readonly string[]
 }
 
 /**
- * The key of a message by the id of its platform, unique without a time limit per channel, account and chat (G2); null without an id. A
- * message without a chat belongs to that of its session.
+ * The key of a message by the id of its platform, unique without a time limit per channel, account
+ * and chat (G2); null without an id. A message without a chat belongs to that of its session.
  */
 export function derivePlatformKey(sessionKey: SessionKey, body: InboundMessage): string | null {
   if (body.messageId === undefined) return null;
@@ -271,7 +295,10 @@ export interface OwnInput {
   cronId?: string;
   /** True: an agent made that cron. */
   isOfAgent?: true;
-  /** The system event that it wakes the session for: when an earlier prompt has contained it, the model is not called. */
+  /**
+   * The system event that it wakes the session for: when an earlier prompt has contained it, the
+   * model is not called.
+   */
   eventId?: string;
 }
 
@@ -290,8 +317,8 @@ export interface BatchInput extends Omit<InboundMessage, 'deliver'> {
   viaReason?: string;
 }
 
-// Which turns ask their model in batches of the provider; and the settings of the batch of an item. A turn goes the way that its first input asks
-// for: messages that join it later change nothing.
+// Which turns ask their model in batches of the provider; and the settings of the batch of an item.
+// A turn goes the way that its first input asks for: messages that join it later change nothing.
 
 interface Input {
   body: unknown;
@@ -299,13 +326,19 @@ interface Input {
 
 export type Way = 'live' | 'provider-batch';
 
-/** How the model of a turn is asked. A message with `auto` goes through the provider: only items of a batch have others to be compared with. */
+/**
+ * How the model of a turn is asked. A message with `auto` goes through the provider: only items of
+ * a batch have others to be compared with.
+ */
 export function readVia(inputs: readonly Input[]): Way {
   const { via } = (inputs[0]?.body ?? {}) as { via?: unknown };
   return via === 'provider-batch' || via === 'auto' ? 'provider-batch' : 'live';
 }
 
-/** The batch's settings for the requests of its item; a single message has no batch, and is asked live near its deadline. */
+/**
+ * The batch's settings for the requests of its item; a single message has no batch, and is asked
+ * live near its deadline.
+ */
 export function readBatchSettings(inputs: readonly Input[]): {
   batchId: string | null;
   fallback: 'live' | 'fail';

@@ -1,5 +1,6 @@
-// What an input says about its turn and about everything that this turn starts: subagents, messages to other sessions, follow-ups, crons.
-// It is one field of the body of every input, whatever its kind, so code that writes an input passes it on as it is.
+// What an input says about its turn and about everything that this turn starts: subagents, messages
+// to other sessions, follow-ups, crons. It is one field of the body of every input, whatever its
+// kind, so code that writes an input passes it on as it is.
 import { type ExternalTool, narrowPolicy, type ToolPolicy } from './tool-policy.ts';
 import { given } from './json.ts';
 import type { ResponseFormat } from './response-format.ts';
@@ -17,13 +18,21 @@ export interface InputOptions {
   /** Which of its agent's tools the turn has; absent: all of them. */
   tools?: ToolPolicy;
   tags?: Tags;
-  /** The form of the turn's answer; absent: any text. What the turn starts does not take it over. */
+  /**
+   * The form of the turn's answer; absent: any text. What the turn starts does not take it over.
+   */
   responseFormat?: ResponseFormat;
-  /** Tools that another program runs, in addition to those of the agent. What the turn starts does not take them over. */
+  /**
+   * Tools that another program runs, in addition to those of the agent. What the turn starts does
+   * not take them over.
+   */
   externalTools?: readonly ExternalTool[];
 }
 
-/** The part of a body that has them; none where there are none, so that bodies without options are as short as before. */
+/**
+ * The part of a body that has them; none where there are none, so that bodies without options are
+ * as short as before.
+ */
 export interface WithOptions {
   options?: InputOptions;
 }
@@ -32,7 +41,10 @@ export function readOptions(body: unknown): InputOptions {
   return (body as WithOptions | null)?.options ?? {};
 }
 
-/** The options of a turn with these inputs. They share a turn only if they have equal ones; of announcements, all of them count. */
+/**
+ * The options of a turn with these inputs. They share a turn only if they have equal ones; of
+ * announcements, all of them count.
+ */
 export function optionsOfInputs(inputs: readonly { body: unknown }[]): InputOptions {
   return inputs.reduce<InputOptions>((all, { body }) => joinOptions(all, readOptions(body)), {});
 }
@@ -51,7 +63,10 @@ export function sharedOptions({
   return shared;
 }
 
-/** Both options: never more tools than either has, the tags of both and one form of the answer, each its own first. */
+/**
+ * Both options: never more tools than either has, the tags of both and one form of the answer, each
+ * its own first.
+ */
 export function joinOptions(outer: InputOptions, own: InputOptions): InputOptions {
   const tools =
     outer.tools === undefined || own.tools === undefined
@@ -118,8 +133,9 @@ export function keyOfOptions(options: InputOptions): string | null {
   return JSON.stringify(responseFormat === undefined && externalTools === undefined ? policy : [...policy, ...more]);
 }
 
-// The further fields of an OpenAI client's request besides its message: tools that it runs itself, and settings of the model.
-// It is part of the body of the message, so a retry of the turn finds it again.
+// The further fields of an OpenAI client's request besides its message: tools that it runs itself,
+// and settings of the model. It is part of the body of the message, so a retry of the turn finds it
+// again.
 
 /** A tool that the client runs. `name` is unique among those of its request. */
 export interface CallerTool extends ToolSpec {
@@ -127,7 +143,10 @@ export interface CallerTool extends ToolSpec {
   known?: { name: string; namespace?: string; /** Its input is a text. */ isCustom?: true };
 }
 
-/** The names of a client's tools for the model, where they differ from their own: pairs of a tool's name and that name. */
+/**
+ * The names of a client's tools for the model, where they differ from their own: pairs of a tool's
+ * name and that name.
+ */
 export type CallerNames = readonly (readonly [name: string, modelName: string])[];
 
 export interface CallerRequest {
@@ -135,9 +154,14 @@ export interface CallerRequest {
   owner?: string;
   /** Tools that the client runs: the turn waits until it has sent their results. */
   tools?: CallerTool[];
-  /** True: the tool that must be called is one of the agent, which may have the name of one of the client's. */
+  /**
+   * True: the tool that must be called is one of the agent, which may have the name of one of the
+   * client's.
+   */
   isOwnToolForced?: true;
-  /** False: of several calls of its tools in one answer, only the first is made. Absent: all are. */
+  /**
+   * False: of several calls of its tools in one answer, only the first is made. Absent: all are.
+   */
   isParallel?: false;
   /** The most tokens of an answer. */
   maxTokens?: number;
@@ -149,7 +173,10 @@ export interface CallerRequest {
   asked?: Record<string, unknown>;
 }
 
-/** The request of the client that sent one of these inputs; null: none of them came from such a client. They never share a turn. */
+/**
+ * The request of the client that sent one of these inputs; null: none of them came from such a
+ * client. They never share a turn.
+ */
 export function findCaller(inputs: readonly { body: unknown }[]): CallerRequest | null {
   for (const { body } of inputs) {
     const { caller } = body as { caller?: CallerRequest };
@@ -160,7 +187,10 @@ export function findCaller(inputs: readonly { body: unknown }[]): CallerRequest 
 
 const NAME_CHARS_MAX = 64;
 
-/** The longest of `<name>`, `<name>_2`, `<name>_3` and so on that is a name of a tool and not taken; `taken` has names in lower case. */
+/**
+ * The longest of `<name>`, `<name>_2`, `<name>_3` and so on that is a name of a tool and not taken;
+ * `taken` has names in lower case.
+ */
 export function freeToolName(name: string, taken: ReadonlySet<string>): string {
   for (let n = 1; ; n += 1) {
     const suffix = n === 1 ? '' : `_${n}`;
@@ -169,7 +199,10 @@ export function freeToolName(name: string, taken: ReadonlySet<string>): string {
   }
 }
 
-/** The names for the model of those tools of a client whose names the agent's own tools have, letter case aside. */
+/**
+ * The names for the model of those tools of a client whose names the agent's own tools have, letter
+ * case aside.
+ */
 export function nameCallerTools(tools: readonly CallerTool[], ownNames: readonly string[]): CallerNames {
   const own = new Set(ownNames.map((name) => name.toLowerCase()));
   const taken = new Set([...own, ...tools.map(({ name }) => name.toLowerCase())]);
@@ -195,7 +228,10 @@ export function findCallerTool(
   return caller?.tools?.find(({ name }) => modelNameOf(name, names) === modelName);
 }
 
-/** The sampling of a call: a tool that must be called must be called in the first step only, or the turn would never end. */
+/**
+ * The sampling of a call: a tool that must be called must be called in the first step only, or the
+ * turn would never end.
+ */
 export function samplingAt(sampling: Sampling | undefined, step: number): Sampling | undefined {
   if (sampling?.tool_choice === undefined || step <= 1) return sampling;
   const { tool_choice: choice, ...rest } = sampling;

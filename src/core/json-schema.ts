@@ -1,5 +1,6 @@
-// JSON Schemas of others, such as those of tools: what holds further schemas, and a schema without what no provider takes. Providers refuse a whole
-// request for one keyword of one tool. A schema only advises the model; who runs the tool checks its input.
+// JSON Schemas of others, such as those of tools: what holds further schemas, and a schema without
+// what no provider takes. Providers refuse a whole request for one keyword of one tool. A schema
+// only advises the model; who runs the tool checks its input.
 import { isObject, isKeptInteger } from './json.ts';
 
 export type JsonSchema = Record<string, unknown>;
@@ -27,7 +28,10 @@ export function changeSubschemas(schema: JsonSchema, change: (inner: JsonSchema)
   });
 }
 
-/** Changes the fields of an object, and leaves out those that become undefined; returns the same object when none is changed. */
+/**
+ * Changes the fields of an object, and leaves out those that become undefined; returns the same
+ * object when none is changed.
+ */
 export function changeFields(fields: JsonSchema, change: (value: unknown, name: string) => unknown): JsonSchema {
   const before = Object.entries(fields);
   const after = before.map(([name, value]) => [name, change(value, name)] as const);
@@ -71,8 +75,10 @@ function decoded(text: string): string {
 }
 
 /**
- * The schema in the form of draft 2020-12, without what no such schema has: null and values of another type, such as the empty list that PHP makes of an
- * empty object; unknown types; references that lead nowhere. Keywords that it does not know stay. Returns the same object when nothing is wrong.
+ * The schema in the form of draft 2020-12, without what no such schema has: null and values of
+ * another type, such as the empty list that PHP makes of an empty object; unknown types; references
+ * that lead nowhere. Keywords that it does not know stay. Returns the same object when nothing is
+ * wrong.
  */
 export function tidySchema<Schema extends JsonSchema>(schema: Schema): Schema {
   // Only keywords are changed, and a right `type` is none of them.

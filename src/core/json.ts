@@ -1,4 +1,5 @@
-// Values of JSON: optional fields, one value over another, one text for equal values, and integers with all their digits.
+// Values of JSON: optional fields, one value over another, one text for equal values, and integers
+// with all their digits.
 /** The fields that have a value, in their order; those that are undefined are left out. */
 export function given<Fields extends object>(
   fields: Fields,
@@ -21,7 +22,10 @@ export function canonicalJson(value: unknown): string {
   return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonicalJson(field)}`).join(',')}}`;
 }
 
-/** Freezes plain objects and arrays without cycles all the way down, so that they can be shared without copies, and returns the same value. */
+/**
+ * Freezes plain objects and arrays without cycles all the way down, so that they can be shared
+ * without copies, and returns the same value.
+ */
 export function deepFreeze<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null) return value;
   Object.freeze(value);
@@ -30,8 +34,8 @@ export function deepFreeze<Value>(value: Value): Value {
 }
 
 /**
- * A copy of `base` with `over` laid on it: objects key by key, everything else as a whole. Absent and undefined leave what is
- * there. Neither argument is changed.
+ * A copy of `base` with `over` laid on it: objects key by key, everything else as a whole. Absent
+ * and undefined leave what is there. Neither argument is changed.
  */
 export function mergeOver<Base>(base: Base, over: unknown): Base {
   if (over === undefined) return structuredClone(base);
@@ -44,20 +48,23 @@ export function mergeOver<Base>(base: Base, over: unknown): Base {
   return merged as Base;
 }
 
-// JSON with every digit of its integers. JavaScript rounds integers past 2^53, and a rounded id is the id of something else.
+// JSON with every digit of its integers. JavaScript rounds integers past 2^53, and a rounded id is
+// the id of something else.
 
 /**
- * The value of a JSON text as a model wrote it: an integer that a number cannot hold becomes a text with the same digits. A tool whose schema
- * does not take a text refuses it, and the model gets that as the result of its call. Throws `SyntaxError`.
+ * The value of a JSON text as a model wrote it: an integer that a number cannot hold becomes a text
+ * with the same digits. A tool whose schema does not take a text refuses it, and the model gets
+ * that as the result of its call. Throws `SyntaxError`.
  */
 export function parseExactly(text: string): unknown {
   return parse(text, (digits) => digits);
 }
 
 /**
- * The value of a JSON text that will be JSON again, such as the schema of a tool: `JSON.stringify` writes an integer that a number cannot hold
- * with the digits that the text has. Until then it is an object of `JSON.rawJSON` (`isKeptInteger`), so a place that takes a number refuses it.
- * Throws `SyntaxError`. Everything that is read from the database passes here.
+ * The value of a JSON text that will be JSON again, such as the schema of a tool: `JSON.stringify`
+ * writes an integer that a number cannot hold with the digits that the text has. Until then it is
+ * an object of `JSON.rawJSON` (`isKeptInteger`), so a place that takes a number refuses it. Throws
+ * `SyntaxError`. Everything that is read from the database passes here.
  */
 export function parseKeepingIntegers(text: string): unknown {
   return parse(text, rawJson);
@@ -77,8 +84,9 @@ function parse(text: string, kept: (digits: string) => unknown): unknown {
 const DIGITS_MIN = 16;
 
 /**
- * True when the text has an integer of at least `DIGITS_MIN` digits outside of words and fractions: one of its digits is at a place that is
- * checked. This adds a tenth to the time of parsing; a regular expression doubles it, and a walk over the values adds up to a half.
+ * True when the text has an integer of at least `DIGITS_MIN` digits outside of words and fractions:
+ * one of its digits is at a place that is checked. This adds a tenth to the time of parsing; a
+ * regular expression doubles it, and a walk over the values adds up to a half.
  */
 function hasLongInteger(text: string): boolean {
   for (let at = DIGITS_MIN - 1; at < text.length; at += DIGITS_MIN) {
@@ -113,7 +121,10 @@ export function holdsKeptInteger(value: unknown): boolean {
   return isKeptInteger(value) || Object.values(value).some(holdsKeptInteger);
 }
 
-/** The value as `JSON.parse` returns it: the kept integers are rounded numbers, and finite ones however long they are. */
+/**
+ * The value as `JSON.parse` returns it: the kept integers are rounded numbers, and finite ones
+ * however long they are.
+ */
 export function roundedIntegers(value: unknown): unknown {
   if (isKeptInteger(value)) return Math.max(-Number.MAX_VALUE, Math.min(Number(value.rawJSON), Number.MAX_VALUE));
   if (Array.isArray(value)) return value.map(roundedIntegers);

@@ -1,4 +1,5 @@
-// The names and the roles of API keys: a viewer reads, an operator changes running work, an admin also manages keys and sees the configuration.
+// The names and the roles of API keys: a viewer reads, an operator changes running work, an admin
+// also manages keys and sees the configuration.
 
 /** Each may do what those before it may do. */
 export const KEY_ROLES = ['viewer', 'operator', 'admin'] as const;

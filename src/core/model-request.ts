@@ -1,4 +1,5 @@
-// The request and the answer of a model, in the format of Anthropic's Messages API but independent of its SDK.
+// The request and the answer of a model, in the format of Anthropic's Messages API but independent
+// of its SDK.
 import type { ContentBlock } from './content.ts';
 import type { ResponseFormat } from './response-format.ts';
 
@@ -62,14 +63,20 @@ export interface ModelRequest {
   responseFormat?: ResponseFormat;
   /** How its server takes requests, as far as it has refused others; absent: nothing is known. */
   traits?: RequestTraits;
-  /** True when no later request begins with the same messages: then it costs more to put them into the provider's cache than not to. */
+  /**
+   * True when no later request begins with the same messages: then it costs more to put them into
+   * the provider's cache than not to.
+   */
   isOneOff?: true;
 }
 
 /** The parts of a turn's requests that do not change from step to step. */
 export type RequestBase = Omit<ModelRequest, 'messages'>;
 
-/** Token counts as the provider reports them; `inputTokens` excludes tokens that were read from or written to the cache. */
+/**
+ * Token counts as the provider reports them; `inputTokens` excludes tokens that were read from or
+ * written to the cache.
+ */
 export interface TokenCounts {
   inputTokens: number;
   outputTokens: number;
@@ -82,7 +89,10 @@ export interface Usage extends TokenCounts {
   cacheWrite1hTokens?: number;
 }
 
-/** As in the Messages API; `sensitive`: a filter of the provider ended it; `unhandled`: an unknown reason. */
+/**
+ * As in the Messages API; `sensitive`: a filter of the provider ended it; `unhandled`: an unknown
+ * reason.
+ */
 export type ModelStopReason =
   | 'end_turn'
   | 'tool_use'
@@ -111,11 +121,15 @@ export interface ModelAnswer {
   content: ContentBlock[];
   stopReason: ModelStopReason;
   usage: Usage;
-  /** What the provider reported, where the request cannot have used that: `usage` is an estimate then. Absent: `usage` was reported. */
+  /**
+   * What the provider reported, where the request cannot have used that: `usage` is an estimate
+   * then. Absent: `usage` was reported.
+   */
   impossibleUsage?: Usage;
   /**
-   * Tool calls whose arguments were no JSON object or may have been cut off, by tool use id, with the raw text; their `input` in `content` is `{}`. Such a
-   * call is never run: it is answered with an error result. Absent when there is none.
+   * Tool calls whose arguments were no JSON object or may have been cut off, by tool use id, with
+   * the raw text; their `input` in `content` is `{}`. Such a call is never run: it is answered with
+   * an error result. Absent when there is none.
    */
   malformedInputs?: Record<string, string>;
   /** The stop reason as the provider wrote it, where that is another word. */
@@ -138,11 +152,15 @@ export function isPaidPurpose(purpose: string | undefined): purpose is PaidPurpo
   return (PAID_PURPOSES as readonly (string | undefined)[]).includes(purpose);
 }
 
-/** How much work a model puts into an answer, thinking included: `output_config.effort`. `max` is never sent: it knows no bound. */
+/**
+ * How much work a model puts into an answer, thinking included: `output_config.effort`. `max` is
+ * never sent: it knows no bound.
+ */
 export type Effort = 'low' | 'medium' | 'high' | 'xhigh';
 
-// What the server of a model says about it by refusing requests, and how they are written since: in a form that it takes. No server is asked for it,
-// and none is named in the code; every request is made as for any other server until one refuses it.
+// What the server of a model says about it by refusing requests, and how they are written since: in
+// a form that it takes. No server is asked for it, and none is named in the code; every request is
+// made as for any other server until one refuses it.
 
 /** How requests to a model are written. */
 export interface RequestTraits {

@@ -1,15 +1,18 @@
-// The Anthropic models that Holdfast knows, as data: how large they are, how they are made to think, and until when they are served.
-// Names come from the `Model` type of the SDK and end dates from its list of deprecated models (a test compares both); the other figures
-// come from https://platform.claude.com/docs/en/models/overview and .../build-with-claude/thinking-troubleshooting. A model that
-// is not listed works as well: `thinkingFormOf` says what is assumed about it.
-// The ids of the scripted model's answers begin with a mark of their own.
+// The Anthropic models that Holdfast knows, as data: how large they are, how they are made to
+// think, and until when they are served. Names come from the `Model` type of the SDK and end dates
+// from its list of deprecated models (a test compares both); the other figures come from
+// https://platform.claude.com/docs/en/models/overview and
+// .../build-with-claude/thinking-troubleshooting. A model that is not listed works as well:
+// `thinkingFormOf` says what is assumed about it. The ids of the scripted model's answers begin
+// with a mark of their own.
 import type { ModelRequest, RequestTraits } from './model-request.ts';
 import type { WrittenPriceRow } from './price-row.ts';
 import listed from './catalogue/models.json' with { type: 'json' };
 
 /**
- * How a model is made to think. `budget`: by a number of tokens, and not at all without one. `adaptive`: the model decides, steered by an
- * effort; `whenOff` is what is sent so that it thinks least.
+ * How a model is made to think. `budget`: by a number of tokens, and not at all without one.
+ * `adaptive`: the model decides, steered by an effort; `whenOff` is what is sent so that it thinks
+ * least.
  */
 export type ThinkingForm =
   | { kind: 'budget' }
@@ -18,8 +21,9 @@ export type ThinkingForm =
       /** False: `xhigh` is refused, and `high` is sent in its place. */
       takesXhigh: boolean;
       /**
-       * `absent`: no field, as it does not think unless asked to. `disabled` and `between_tools`: that type of thinking.
-       * `least_effort`: thinking cannot be turned off, so the lowest effort is sent.
+       * `absent`: no field, as it does not think unless asked to. `disabled` and `between_tools`:
+       * that type of thinking. `least_effort`: thinking cannot be turned off, so the lowest effort
+       * is sent.
        */
       whenOff: 'absent' | 'disabled' | 'between_tools' | 'least_effort';
     };
@@ -29,7 +33,10 @@ export interface KnownModel {
   contextTokens: number;
   outputTokensMax: number;
   thinking: ThinkingForm;
-  /** Set when the provider has announced the end; days as YYYY-MM-DD. `deprecatedOn` is absent where no source gives it. */
+  /**
+   * Set when the provider has announced the end; days as YYYY-MM-DD. `deprecatedOn` is absent where
+   * no source gives it.
+   */
   end?: { deprecatedOn?: string; endsOn: string };
 }
 
@@ -101,8 +108,9 @@ export function knownModel(model: string): KnownModel | undefined {
 }
 
 /**
- * How a model is made to think. Of those that are not listed, a newer Claude is assumed to decide for itself and gets no field when
- * thinking is off, because no model refuses a request without the field; every other model takes a budget.
+ * How a model is made to think. Of those that are not listed, a newer Claude is assumed to decide
+ * for itself and gets no field when thinking is off, because no model refuses a request without the
+ * field; every other model takes a budget.
  */
 export function thinkingFormOf(model: string): ThinkingForm {
   const known = knownModel(model);
@@ -116,8 +124,8 @@ export function takesOutputFormat(model: string): boolean {
 }
 
 /**
- * What to say about the end of a model, given as `provider/model`: null when it has none, or is not one of Anthropic's. `today` is a day as
- * YYYY-MM-DD.
+ * What to say about the end of a model, given as `provider/model`: null when it has none, or is not
+ * one of Anthropic's. `today` is a day as YYYY-MM-DD.
  */
 export function endOfModel(ref: string, today: string): string | null {
   const end = ref.startsWith(ANTHROPIC) ? knownModel(ref.slice(ANTHROPIC.length))?.end : undefined;
@@ -126,8 +134,9 @@ export function endOfModel(ref: string, today: string): string | null {
   return `${ref} ${what} ${end.endsOn}. Use another model, such as ${CURRENT_MODEL}.`;
 }
 
-// The mark of the scripted model's answers. The server of the demo and the tests answers like a provider, and its answers are priced like
-// those of the model that was asked; by the ids of its messages, every sum says that no money was spent.
+// The mark of the scripted model's answers. The server of the demo and the tests answers like a
+// provider, and its answers are priced like those of the model that was asked; by the ids of its
+// messages, every sum says that no money was spent.
 
 /** The prefix of the ids of its messages. */
 export const SCRIPTED_ID_START = 'msg_scripted_';
@@ -137,10 +146,12 @@ export function isScriptedId(id: string | null): boolean {
   return id?.startsWith(SCRIPTED_ID_START) ?? false;
 }
 
-// Names of models. People write `provider/model`; a request has the two apart, and names only a provider that is not the default one.
+// Names of models. People write `provider/model`; a request has the two apart, and names only a
+// provider that is not the default one.
 //
-// A turn may ask several models, in order: the one that it was opened with, then its agent's fallbacks. A turn that steps down continues with
-// the next one after its last committed step, and stays there; the next turn begins with the first again.
+// A turn may ask several models, in order: the one that it was opened with, then its agent's
+// fallbacks. A turn that steps down continues with the next one after its last committed step, and
+// stays there; the next turn begins with the first again.
 
 /** The provider of requests that name none. */
 export const DEFAULT_PROVIDER = 'anthropic';
@@ -168,7 +179,10 @@ export function refOfModel({ provider = DEFAULT_PROVIDER, model }: NamedModel): 
   return `${provider}/${model}`;
 }
 
-/** The name that identifies a model in a transcript: without its provider if that is the default one. */
+/**
+ * The name that identifies a model in a transcript: without its provider if that is the default
+ * one.
+ */
 export function modelName(named: NamedModel): string {
   return named.provider === undefined ? named.model : refOfModel(named);
 }
@@ -176,12 +190,18 @@ export function modelName(named: NamedModel): string {
 /** Faults by which a model refuses what another model may answer. */
 const REFUSALS_OF_A_MODEL: ReadonlySet<string> = new Set(['model_not_found', 'model_billing', 'model_spend_limit']);
 
-/** True when another model may answer a request that was refused with this code. Outages are judged by `classifyOutage`. */
+/**
+ * True when another model may answer a request that was refused with this code. Outages are judged
+ * by `classifyOutage`.
+ */
 export function mayAnotherAnswer(code: string): boolean {
   return REFUSALS_OF_A_MODEL.has(code);
 }
 
-/** The models of a turn as `provider/model`, each once, the one that it was opened with first; those that no provider serves are left out. */
+/**
+ * The models of a turn as `provider/model`, each once, the one that it was opened with first; those
+ * that no provider serves are left out.
+ */
 export function modelChain(
   opened: NamedModel,
   { fallbacks, providers }: { fallbacks: readonly (string | null)[]; providers: readonly string[] },
@@ -192,21 +212,30 @@ export function modelChain(
   return [...new Set([refOfModel(opened), ...served])];
 }
 
-/** The models that come after the one that is asked now; all of them when that is no longer in the chain. */
+/**
+ * The models that come after the one that is asked now; all of them when that is no longer in the
+ * chain.
+ */
 export function modelsAfter(chain: readonly string[], current: NamedModel): readonly string[] {
   return chain.slice(chain.indexOf(refOfModel(current)) + 1);
 }
 
 /** All that is remembered about a model. */
 export interface ModelTraits extends RequestTraits {
-  /** The window of its server in tokens. It counts only where it is smaller than what is known otherwise. */
+  /**
+   * The window of its server in tokens. It counts only where it is smaller than what is known
+   * otherwise.
+   */
   contextTokens?: number;
 }
 
 /** A smaller number is not a window, or of no use. */
 const WINDOW_TOKENS_MIN = 500;
 
-/** How servers name their window when they refuse a prompt that is too long; a test has the words of each. */
+/**
+ * How servers name their window when they refuse a prompt that is too long; a test has the words of
+ * each.
+ */
 const WINDOWS = [
   // OpenAI, DeepSeek, vLLM, OpenRouter; xAI
   /maximum (?:context|model|prompt) length (?:is|of) (\d{3,9})\b/i,
@@ -242,8 +271,8 @@ export function findNamedWindow(message: string): number | null {
   return null;
 }
 
-// The thinking level that a message asks for with its first word. Only the word itself is cut; everything after it stays as it
-// was written, line breaks included.
+// The thinking level that a message asks for with its first word. Only the word itself is cut;
+// everything after it stays as it was written, line breaks included.
 
 /** All levels, from none to the model's own choice. */
 export const THINKING_LEVELS = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'adaptive'] as const;
@@ -258,9 +287,9 @@ export function parseThinkingLevel(word: string): ThinkingLevel | null {
 const DIRECTIVE = /^\s*(low|medium|high|xhigh)(?:[^\S\n]+\n?|\n)(?=[^])/i;
 
 /**
- * The level named by the first word of a body, and the body without that word and the spaces after it. `level` is null, and
- * the body unchanged, when the first word is none of the four levels or when nothing follows it: a body that is only such a
- * word is an answer.
+ * The level named by the first word of a body, and the body without that word and the spaces after
+ * it. `level` is null, and the body unchanged, when the first word is none of the four levels or
+ * when nothing follows it: a body that is only such a word is an answer.
  */
 export function takeThinkingDirective(body: string): { level: ThinkingLevel | null; body: string } {
   const match = DIRECTIVE.exec(body);
@@ -270,8 +299,9 @@ export function takeThinkingDirective(body: string): { level: ThinkingLevel | nu
   return { level: match[1]?.toLowerCase() as ThinkingLevel, body: rest };
 }
 
-// What is known of the models of all providers: how much they take, what they take, and how they can be made to think. Anthropic's are above,
-// the others come from a list that scripts/write-catalogue.ts writes; `models.catalogue` of the configuration adds to both. A model
+// What is known of the models of all providers: how much they take, what they take, and how they
+// can be made to think. Anthropic's are above, the others come from a list that
+// scripts/write-catalogue.ts writes; `models.catalogue` of the configuration adds to both. A model
 // that is not listed works as well.
 
 export const MODEL_INPUTS = ['text', 'image'] as const;
@@ -326,7 +356,9 @@ const BUILT_IN: ReadonlyMap<string, CatalogueRow> = new Map(
   [...ANTHROPIC_MODELS, ...OTHERS].map((row) => [row.model, row]),
 );
 
-/** The prices of the list, as rows of the price table; a model whose price is not known has none. */
+/**
+ * The prices of the list, as rows of the price table; a model whose price is not known has none.
+ */
 export const LISTED_PRICES: readonly WrittenPriceRow[] = listed.models.flatMap(
   ({ model, inputPerMTok, outputPerMTok, cacheReadPerMTok, longPrompt }) =>
     inputPerMTok === undefined
@@ -361,7 +393,9 @@ export function catalogueRow(configured: Readonly<Record<string, WrittenFacts>>,
   };
 }
 
-/** All rows: those of the configuration first, then the built-in ones in the order of their lists. */
+/**
+ * All rows: those of the configuration first, then the built-in ones in the order of their lists.
+ */
 export function listCatalogue(configured: Readonly<Record<string, WrittenFacts>>): CatalogueRow[] {
   const refs = new Set([...Object.keys(configured), ...BUILT_IN.keys()]);
   return [...refs].flatMap((ref) => catalogueRow(configured, ref) ?? []);

@@ -1,5 +1,6 @@
-// One row of the price table: what a model costs while the row is in effect. Prices are written in dollars per million tokens, as providers
-// publish them, and held as whole nano-dollars per token: 1 dollar per million tokens is 1,000 nano-dollars per token.
+// One row of the price table: what a model costs while the row is in effect. Prices are written in
+// dollars per million tokens, as providers publish them, and held as whole nano-dollars per token:
+// 1 dollar per million tokens is 1,000 nano-dollars per token.
 /** The price of a token, by its kind, in one unit for all five. */
 export interface TokenPrices {
   input: number;
@@ -15,11 +16,17 @@ export interface TokenPrices {
 export interface PriceRow {
   /** `provider/model`, in which `*` matches any text. */
   model: string;
-  /** The first and the last day on which it is in effect, as YYYY-MM-DD in UTC; null: without an end on that side. */
+  /**
+   * The first and the last day on which it is in effect, as YYYY-MM-DD in UTC; null: without an end
+   * on that side.
+   */
   from: string | null;
   to: string | null;
   prices: TokenPrices;
-  /** The prices of every token of a call whose prompt is longer than `overTokens`; null: the length changes nothing. */
+  /**
+   * The prices of every token of a call whose prompt is longer than `overTokens`; null: the length
+   * changes nothing.
+   */
   longPrompt: { overTokens: number; prices: TokenPrices } | null;
   /** The cost of a call in a provider batch, in percent of the prices. */
   batchPercent: number;
@@ -29,7 +36,10 @@ export interface PriceRow {
   checkedAt: string | null;
 }
 
-/** Prices as they are written, in dollars per million tokens. Prices of the cache that are absent are those of the input. */
+/**
+ * Prices as they are written, in dollars per million tokens. Prices of the cache that are absent
+ * are those of the input.
+ */
 export interface WrittenPrices {
   inputPerMTok: number;
   outputPerMTok: number;
@@ -56,7 +66,10 @@ const ROUNDING_ERROR_MAX = 1e-6;
 
 const BATCH_PERCENT_DEFAULT = 50;
 
-/** True when a price in dollars per million tokens is a whole number of nano-dollars per token: it has at most three decimals. */
+/**
+ * True when a price in dollars per million tokens is a whole number of nano-dollars per token: it
+ * has at most three decimals.
+ */
 export function isWholePrice(perMTok: number): boolean {
   const nano = perMTok * NANO_PER_TOKEN;
   return Math.abs(nano - Math.round(nano)) <= ROUNDING_ERROR_MAX;

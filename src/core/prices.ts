@@ -1,5 +1,5 @@
-// One row of the price table: what a model costs while the row is in effect. Prices are written in dollars per million tokens, as providers
-// publish them, and held as whole nano-dollars per token: 1 dollar per million tokens is 1,000 nano-dollars per token.
+// What model calls cost: the price table, the row of it that applies to a call, the cost of the
+// call, and sums of costs. All in whole numbers.
 import { LISTED_PRICES } from './models.ts';
 import { matchesPattern } from './text.ts';
 import builtIn from './prices/anthropic.json' with { type: 'json' };
@@ -17,8 +17,9 @@ const BUILT_IN: readonly PriceRow[] = [...builtIn, ...LISTED_PRICES].map((row) =
 const SNAPSHOT_DATE = /-\d{8}$/;
 
 /**
- * The table of a configuration. Its own rows hold before the built-in ones; one with the model and the first day of a built-in row replaces
- * that row. Among the rest, the longer pattern holds first, then the later first day.
+ * The table of a configuration. Its own rows hold before the built-in ones; one with the model and
+ * the first day of a built-in row replaces that row. Among the rest, the longer pattern holds
+ * first, then the later first day.
  */
 export function priceTable(configured: readonly WrittenPriceRow[]): PriceTable {
   const own = configured.map((row) => toPriceRow(row, 'models.prices'));
@@ -27,7 +28,10 @@ export function priceTable(configured: readonly WrittenPriceRow[]): PriceTable {
   return [...own.toSorted(bySpecificity), ...kept.toSorted(bySpecificity)];
 }
 
-/** The row by which a call of this model on this day (YYYY-MM-DD in UTC) is priced; null: the model has no price then. */
+/**
+ * The row by which a call of this model on this day (YYYY-MM-DD in UTC) is priced; null: the model
+ * has no price then.
+ */
 export function priceAt(table: PriceTable, { model, day }: { model: string; day: string }): PriceRow | null {
   const undated = model.replace(SNAPSHOT_DATE, '');
   const row = table.find(
@@ -82,16 +86,19 @@ export function priceCall(book: PriceBook, { model, tier, startedAt }: PricedCal
   return { costMicros: callCostMicros(row, tokens, tier), priceVersion: book.version };
 }
 
-// What a call costs, and what calls cost together. All in whole numbers: prices are nano-dollars per token, a cost is rounded half up to
-// micro-dollars once, for the whole call, and sums of costs are exact.
-// The steps and groups of usage queries are here, too.
+// What a call costs, and what calls cost together. All in whole numbers: prices are nano-dollars
+// per token, a cost is rounded half up to micro-dollars once, for the whole call, and sums of costs
+// are exact. The steps and groups of usage queries are here, too.
 
 export const PRICE_TIERS = ['standard', 'batch'] as const;
 
 /** `batch`: answered in a batch of the provider. */
 export type PriceTier = (typeof PRICE_TIERS)[number];
 
-/** The tokens of a call as its provider reported them. The kinds exclude each other; `cacheWriteTokens` are those of both durations. */
+/**
+ * The tokens of a call as its provider reported them. The kinds exclude each other;
+ * `cacheWriteTokens` are those of both durations.
+ */
 export interface ReportedTokens extends TokenCounts {
   /** The part of `cacheWriteTokens` that is kept for an hour; absent: none. */
   cacheWrite1hTokens?: number | undefined;
@@ -116,7 +123,10 @@ export function callCostMicros(row: PriceRow, tokens: ReportedTokens, tier: Pric
   return Number((nano * percent + unit / 2n) / unit);
 }
 
-/** The prices by the length of the prompt: everything but the answer counts, and all tokens of the call cost the same. */
+/**
+ * The prices by the length of the prompt: everything but the answer counts, and all tokens of the
+ * call cost the same.
+ */
 function pricesFor({ prices, longPrompt }: PriceRow, tokens: ReportedTokens): TokenPrices {
   const promptTokens = tokens.inputTokens + tokens.cacheReadTokens + tokens.cacheWriteTokens;
   return longPrompt !== null && promptTokens > longPrompt.overTokens ? longPrompt.prices : prices;

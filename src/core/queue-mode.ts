@@ -1,5 +1,6 @@
-// Queue modes: what a message does when its session is busy, and which of the waiting messages the next turn claims. In
-// every mode the oldest is claimed first (G3), and only messages of equal route share a turn (G6).
+// Queue modes: what a message does when its session is busy, and which of the waiting messages the
+// next turn claims. In every mode the oldest is claimed first (G3), and only messages of equal
+// route share a turn (G6).
 import { cutHead } from './text.ts';
 import { BLANKS, foldedPattern, foldText, replaceFolded } from '../prompt/fold-text.ts';
 import { ownPart, tighten, type PromptPart } from '../prompt/prompt-parts.ts';
@@ -20,8 +21,9 @@ export type QueueMode = (typeof QUEUE_MODES)[number];
 export const QUEUE_DROPS = ['wait', 'summarize', 'old', 'new'] as const;
 
 /**
- * What happens to messages over the cap. `wait`: they wait for the next turn. `summarize` and `old` drop the oldest, with or without a
- * line for each in the next prompt; `new` drops the one that arrived.
+ * What happens to messages over the cap. `wait`: they wait for the next turn. `summarize` and `old`
+ * drop the oldest, with or without a line for each in the next prompt; `new` drops the one that
+ * arrived.
  */
 export type QueueDrop = (typeof QUEUE_DROPS)[number];
 
@@ -71,7 +73,9 @@ export interface QueuedInput {
   body: unknown;
 }
 
-/** How much a turn takes: the number of its messages, and the characters of all of them together. */
+/**
+ * How much a turn takes: the number of its messages, and the characters of all of them together.
+ */
 export interface TurnRoom {
   cap: number;
   chars: number;
@@ -81,11 +85,13 @@ export interface TurnRoom {
 const SHARING: ReadonlySet<QueueMode> = new Set(['collect', 'steer', 'steer-backlog', 'interrupt', 'rollback']);
 
 /**
- * The inputs that the next turn takes: a prefix of those that wait, in the order of their numbers, never empty unless none waits. It is
- * the longest run of messages of one route that may share a turn, or of announcements of one route; a message of mode `followup` or
- * `reject`, one that begins a new session (`isReset`), and anything else is claimed alone. A steering or interrupting message that
- * found no running turn is like a collected one. A turn takes at most `cap` messages, and the first one with as many more as fit into the
- * context of its model; the rest wait for the next turn. The inputs may come in any order and are not changed.
+ * The inputs that the next turn takes: a prefix of those that wait, in the order of their numbers,
+ * never empty unless none waits. It is the longest run of messages of one route that may share a
+ * turn, or of announcements of one route; a message of mode `followup` or `reject`, one that begins
+ * a new session (`isReset`), and anything else is claimed alone. A steering or interrupting message
+ * that found no running turn is like a collected one. A turn takes at most `cap` messages, and the
+ * first one with as many more as fit into the context of its model; the rest wait for the next
+ * turn. The inputs may come in any order and are not changed.
  */
 export function selectInputs<Input extends QueuedInput>(
   waiting: readonly Input[],
@@ -121,8 +127,9 @@ export interface SelectedSteers<Input> {
 }
 
 /**
- * What joins a running turn: the first waiting messages, as long as their mode is steer and their route is that of the turn; at most `cap`
- * together, and none that does not fit into the context of the turn. The rest joins at the next step, or waits for the next turn.
+ * What joins a running turn: the first waiting messages, as long as their mode is steer and their
+ * route is that of the turn; at most `cap` together, and none that does not fit into the context of
+ * the turn. The rest joins at the next step, or waits for the next turn.
  */
 export function selectSteers<Input extends QueuedInput>(
   waiting: readonly Input[],
@@ -141,8 +148,9 @@ export function selectSteers<Input extends QueuedInput>(
   return { inputs, isCut: joining >= most || inputs.length < taken.length };
 }
 
-// The frame around several inputs that one turn answers together. The title, the numbering and the separators are what the
-// model knows; what overflowed is named in addition to the inputs, never in place of one (G5).
+// The frame around several inputs that one turn answers together. The title, the numbering and the
+// separators are what the model knows; what overflowed is named in addition to the inputs, never in
+// place of one (G5).
 
 const TITLES = {
   message: '[Queued messages while agent was busy]',
@@ -151,7 +159,10 @@ const TITLES = {
 
 const SUMMARY_CHARS_MAX = 160;
 
-/** The messages that were dropped because too many waited: their number, and a line for each that is still known. */
+/**
+ * The messages that were dropped because too many waited: their number, and a line for each that is
+ * still known.
+ */
 export interface Overflow {
   droppedCount: number;
   summaryLines: readonly string[];
@@ -164,7 +175,10 @@ export interface Collection {
   overflow?: Overflow;
 }
 
-/** One prompt for all of them. A single input with nothing dropped is returned as it is. Yields between inputs, because they may be long. */
+/**
+ * One prompt for all of them. A single input with nothing dropped is returned as it is. Yields
+ * between inputs, because they may be long.
+ */
 export function* collectParts({ kind, inputs, overflow }: Collection): Generator<undefined, PromptPart[]> {
   const [only] = inputs;
   const hasOverflow = overflow !== undefined && overflow.droppedCount > 0;
@@ -177,7 +191,10 @@ export function* collectParts({ kind, inputs, overflow }: Collection): Generator
   return collected;
 }
 
-/** One line that represents a dropped message: its text with whitespace collapsed, cut to 160 characters. */
+/**
+ * One line that represents a dropped message: its text with whitespace collapsed, cut to 160
+ * characters.
+ */
 export function formatSummaryLine(text: string): string {
   const line = cutHead(text, SUMMARY_CHARS_MAX * 8)
     .replace(/\s+/g, ' ')
@@ -198,7 +215,8 @@ function overflowParts({ droppedCount, summaryLines }: Overflow): PromptPart[] {
 
 const SEPARATOR = foldedPattern(`^${BLANKS}*---(?=${BLANKS}*\\n${BLANKS}*queued${BLANKS}*#${BLANKS}*\\d)`, 'gm');
 
-// A message that contains the separator, or text that looks like it, would look like several messages.
+// A message that contains the separator, or text that looks like it, would look like several
+// messages.
 function withoutFrame(part: PromptPart): PromptPart {
   return { ...part, text: replaceFolded(foldText(part.text), SEPARATOR, () => '- - -') };
 }
@@ -209,15 +227,18 @@ interface Input {
   body: unknown;
 }
 
-/** When the last of these inputs expires, in epoch milliseconds; null when one of them never does, or there are none. */
+/**
+ * When the last of these inputs expires, in epoch milliseconds; null when one of them never does,
+ * or there are none.
+ */
 export function lastExpiry(inputs: readonly Input[]): number | null {
   const times = inputs.map(readExpiry);
   return times.length === 0 || times.includes(null) ? null : Math.max(...times.map((time) => time ?? 0));
 }
 
 /**
- * The first of these inputs that have all expired, or all have not: an expired message shares no turn with one that is to be answered, so
- * that it ends by itself.
+ * The first of these inputs that have all expired, or all have not: an expired message shares no
+ * turn with one that is to be answered, so that it ends by itself.
  */
 export function inputsWithEqualExpiry<One extends Input>(inputs: readonly One[], nowMs: number): One[] {
   const isExpired = (input: One): boolean => (readExpiry(input) ?? Number.POSITIVE_INFINITY) <= nowMs;

@@ -1,4 +1,5 @@
-// Configured rate limits (`models.limits`): which of them apply to a call, and how much a call takes from each. Pure.
+// Configured rate limits (`models.limits`): which of them apply to a call, and how much a call
+// takes from each. Pure.
 import { matchesPattern } from './text.ts';
 
 export const RATE_UNITS = ['requests', 'inputTokens', 'outputTokens'] as const;
@@ -31,10 +32,16 @@ export interface RateLimit {
   perMinute: number;
 }
 
-/** Workers use this part of a limit: the rest makes up for calls that reach the provider closer together than they were made. */
+/**
+ * Workers use this part of a limit: the rest makes up for calls that reach the provider closer
+ * together than they were made.
+ */
 const USED_SHARE = 0.97;
 
-/** The limits of a configuration. The share of batches is a separate limit, which applies in addition. */
+/**
+ * The limits of a configuration. The share of batches is a separate limit, which applies in
+ * addition.
+ */
 export function toRateLimits(written: readonly WrittenLimit[]): RateLimit[] {
   return written.flatMap((limit) => {
     const { model, counts, batchSharePercent } = limit;

@@ -1,8 +1,14 @@
-// Marks by which a model directs its reply: tags that say which message it answers, and the token that says that it has nothing to say.
-// The tags `[[reply_to_current]]` and `[[reply_to:<id>]]` are removed everywhere; nothing else of the text changes except the spaces around a tag.
+// What of an answer's text is the reply: tags that say which message it answers, the token that
+// says that there is nothing to say, and reasoning in tags. All of it is removed in the same way
+// from the live stream and from the whole answer. What follows from a finished turn is decided from
+// the rest.
 import { cutHead, filterWhole, type TextFilter, chainFilters } from './text.ts';
 import { readHeartbeatAnswer, withoutHeartbeatToken, TOKEN_MARKS } from './heartbeat.ts';
 import { joinText, type ContentBlock } from './content.ts';
+
+// Marks by which a model directs its reply: tags that say which message it answers, and the token
+// that says that it has nothing to say. The tags `[[reply_to_current]]` and `[[reply_to:<id>]]` are
+// removed everywhere; nothing else of the text changes except the spaces around a tag.
 
 /** The message that a reply answers: the one that started the turn, or one by the platform's id. */
 export type ReplyTarget = { kind: 'current' } | { kind: 'message'; id: string };
@@ -18,8 +24,9 @@ const BLANKS = /[^\S\n]*/y;
 const ID_CHARS_MAX = 200;
 
 /**
- * The text without tags, and what the tags say: the last id that is named, else the current message, else null. The spaces
- * after a tag are removed with it; at the end of a line also those before it.
+ * The text without tags, and what the tags say: the last id that is named, else the current
+ * message, else null. The spaces after a tag are removed with it; at the end of a line also those
+ * before it.
  */
 export function takeReplyTags(text: string): { text: string; target: ReplyTarget | null } {
   if (!text.includes('[[')) return { text, target: null };
@@ -34,7 +41,10 @@ export function takeReplyTags(text: string): { text: string; target: ReplyTarget
   return { text: target === null ? rest : rest.trimStart(), target };
 }
 
-/** Removes tags from a text. `onTag` is called with the id of each, empty for the current message; it must not throw. */
+/**
+ * Removes tags from a text. `onTag` is called with the id of each, empty for the current message;
+ * it must not throw.
+ */
 export function createTagFilter(onTag: (id: string) => void = () => {}): TextFilter {
   let pending = '';
 
@@ -78,7 +88,10 @@ interface TagRun {
   end: number;
 }
 
-/** The consecutive tags from a place on; `unfinished` when the following text decides; null: there is none. */
+/**
+ * The consecutive tags from a place on; `unfinished` when the following text decides; null: there
+ * is none.
+ */
 function readRun(text: string, start: number, isWhole: boolean): TagRun | 'unfinished' | null {
   const ids: string[] = [];
   let at = start;
@@ -104,8 +117,9 @@ function blanksBefore(text: string, end: number, from: number): number {
   return at;
 }
 
-// The token by which a model says that it has nothing to say. A reply that is only the token is silent on purpose; a token
-// at the edges of a real reply is removed and the rest is sent. Anything else that mentions it is sent as it is.
+// The token by which a model says that it has nothing to say. A reply that is only the token is
+// silent on purpose; a token at the edges of a real reply is removed and the rest is sent. Anything
+// else that mentions it is sent as it is.
 
 export const SILENT_REPLY_TOKEN = 'NO_REPLY';
 
@@ -116,8 +130,9 @@ const SILENCE = new RegExp(`^(?:[\\s${TOKEN_MARKS}]*${SILENT_REPLY_TOKEN})+[\\s$
 export type Reply = { kind: 'silent' } | { kind: 'reply'; text: string };
 
 /**
- * What a model's final text means. Silent: nothing but blanks, the token alone in any case and in marks, or `{"action": "NO_REPLY"}`.
- * Else a reply, without a token at its end (after a blank or `*`) and without tokens glued to its first word.
+ * What a model's final text means. Silent: nothing but blanks, the token alone in any case and in
+ * marks, or `{"action": "NO_REPLY"}`. Else a reply, without a token at its end (after a blank or
+ * `*`) and without tokens glued to its first word.
  */
 export function interpretReply(text: string): Reply {
   let rest = text.trim();
@@ -156,7 +171,8 @@ function stripLeadingToken(text: string): string {
   return text.replace(/^(?:NO_REPLY)+(?=[\p{L}\p{N}])/u, '');
 }
 
-// The consequences of a finished turn: decided from values, carried out by the statement that ends the turn.
+// The consequences of a finished turn: decided from values, carried out by the statement that ends
+// the turn.
 
 /** How an input is settled: `answered` with a reply, or `silent` on purpose. */
 export interface AnswerOutcome {
@@ -172,15 +188,18 @@ export interface ReplyRules {
   /** True when the model was instructed to write its reasoning in tags. */
   hasReasoningTags: boolean;
   /**
-   * The text that an acknowledgement of a heartbeat poll may have in addition to its token, in UTF-16 units; null for turns that answer
-   * no poll.
+   * The text that an acknowledgement of a heartbeat poll may have in addition to its token, in
+   * UTF-16 units; null for turns that answer no poll.
    */
   heartbeatAckCharsMax: number | null;
 }
 
 const SILENT: AnswerOutcome = { status: 'silent', messageStatus: 'silent', reply: null, replyTarget: null };
 
-/** Decides from the text of the last answer: a reply, or a silent outcome when the model requested it or wrote nothing. */
+/**
+ * Decides from the text of the last answer: a reply, or a silent outcome when the model requested
+ * it or wrote nothing.
+ */
 export function decideOutcome(answer: string, rules: ReplyRules): AnswerOutcome {
   const said = rules.hasReasoningTags ? withoutReasoning(answer) : answer;
   const { text, target } = takeReplyTags(said);
@@ -193,7 +212,10 @@ export function answeredWith(reply: string, replyTarget: ReplyTarget | null = nu
   return { status: 'completed', messageStatus: 'answered', reply, replyTarget };
 }
 
-/** A text without tags, also without the silent tokens at its edges; empty when it has no other text. */
+/**
+ * A text without tags, also without the silent tokens at its edges; empty when it has no other
+ * text.
+ */
 export function withoutTokens(text: string, heartbeatAckCharsMax: number | null): string {
   const reply = interpretReply(text);
   if (reply.kind === 'silent') return '';
@@ -208,9 +230,10 @@ function withoutHeartbeats(text: string, ackCharsMax: number | null): string {
   return poll.isAck ? '' : poll.text.trim();
 }
 
-// Reasoning that a model was instructed to write in tags: of `<think>...</think><final>...</final>` only the inside of `<final>` is a
-// reply. A text is read in pieces by two filters: the first removes the reasoning, the second finds the reply in the rest. Of other models
-// only a first tag is no text, where their server leaves thoughts in it (src/model/stream/tidy/think-tags.ts).
+// Reasoning that a model was instructed to write in tags: of `<think>...</think><final>...</final>`
+// only the inside of `<final>` is a reply. A text is read in pieces by two filters: the first
+// removes the reasoning, the second finds the reply in the rest. Of other models only a first tag
+// is no text, where their server leaves thoughts in it (src/model/stream/tidy/think-tags.ts).
 
 // Attributes and blanks in a tag are bounded, and hold no `<`: no stretch of a text is read twice.
 const OPEN_THINK = /<(think(?:ing)?|thought)(?:\s[^<>]{0,200})?>/gi;
@@ -226,14 +249,18 @@ const CLOSE_FINAL = /<\/final\s{0,20}>/gi;
 const CLOSE_FINAL_PART = /<(?:\/|\/f|\/fi|\/fin|\/fina|\/final\s{0,20})?$/i;
 
 /**
- * What of an answer the user is shown: the inside of `<final>`, else the text outside of `<think>`. A tag that is not closed
- * extends to the end. Only for models that were instructed to use the tags: for others they are text.
+ * What of an answer the user is shown: the inside of `<final>`, else the text outside of `<think>`.
+ * A tag that is not closed extends to the end. Only for models that were instructed to use the
+ * tags: for others they are text.
  */
 export function withoutReasoning(text: string): string {
   return filterWhole(createReasoningFilter(), text).trim();
 }
 
-/** As `withoutReasoning`, but for blanks at the ends. Text outside of `<final>` is certain only when the text has ended. */
+/**
+ * As `withoutReasoning`, but for blanks at the ends. Text outside of `<final>` is certain only when
+ * the text has ended.
+ */
 export function createReasoningFilter(): TextFilter {
   return chainFilters([createThinkFilter(), createFinalFilter()]);
 }
@@ -280,7 +307,10 @@ function createThinkFilter(): TextFilter {
   };
 }
 
-/** The rest of a text without its reasoning: one that is not closed ends where the reply begins, or with the text. */
+/**
+ * The rest of a text without its reasoning: one that is not closed ends where the reply begins, or
+ * with the text.
+ */
 function withoutUnclosed(text: string): string {
   let rest = '';
   let at = 0;
@@ -374,7 +404,9 @@ export function parseReasoningLevel(word: string): ReasoningLevel | null {
   return REASONING_LEVELS.find((level) => level === word.trim().toLowerCase()) ?? null;
 }
 
-/** The level of a session; null: it has no setting. Other values are from rows of a later version. */
+/**
+ * The level of a session; null: it has no setting. Other values are from rows of a later version.
+ */
 export function toReasoning(level: string | null): ReasoningLevel {
   return parseReasoningLevel(level ?? '') ?? 'off';
 }
@@ -387,7 +419,10 @@ export function withReasoning(reply: string, answer: readonly ContentBlock[], ha
   return shown.length === 0 ? reply : `Reasoning:\n${shown.join('\n\n')}\n\n${reply}`;
 }
 
-/** The text inside `<think>`; one that is not closed ends where `<final>` begins, or with the text. One walk over it. */
+/**
+ * The text inside `<think>`; one that is not closed ends where `<final>` begins, or with the text.
+ * One walk over it.
+ */
 function taggedReasoning(text: string): string[] {
   const lower = text.toLowerCase();
   const found: string[] = [];

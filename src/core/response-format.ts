@@ -1,5 +1,6 @@
-// The form in which a message asks for its answer: JSON that fits a schema. What such a schema may say is bounded, so that a worker can check any
-// answer against any accepted schema in little time: no references that repeat themselves, and no patterns that run on a model's text.
+// The form in which a message asks for its answer: JSON that fits a schema. What such a schema may
+// say is bounded, so that a worker can check any answer against any accepted schema in little time:
+// no references that repeat themselves, and no patterns that run on a model's text.
 import { isObject, holdsKeptInteger } from './json.ts';
 import { cutHead } from './text.ts';
 
@@ -17,7 +18,10 @@ export const SCHEMA_CHARS_MAX = 32_768;
 const PARTS_MAX = 2_000;
 /** How deep they may be inside each other: a validator nests its code as deep. */
 const DEPTH_MAX = 50;
-/** How many may apply to one value, as those of an `anyOf` do: each of them is tried on each entry of a list. */
+/**
+ * How many may apply to one value, as those of an `anyOf` do: each of them is tried on each entry
+ * of a list.
+ */
 const CHOICES_MAX = 100;
 
 /** Keywords whose value is data. Of these, `format` and `pattern` are for the model alone. */
@@ -131,7 +135,10 @@ function* innerSchemas(schema: Record<string, unknown>): Generator<[unknown, ...
   for (const name of OF_NAMES) for (const [key, inner] of Object.entries(schema[name] ?? {})) yield [inner, name, key];
 }
 
-/** A reference is followed where it stands: one that leads to itself has no end, and others may double what is to be checked. */
+/**
+ * A reference is followed where it stands: one that leads to itself has no end, and others may
+ * double what is to be checked.
+ */
 function referenceFault(reference: unknown, place: Place): SchemaFault | null {
   if (reference === undefined) return null;
   const path = [...place.path, '$ref'];

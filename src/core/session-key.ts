@@ -1,5 +1,6 @@
-// The names that sessions are found by. A canonical key is lower case and begins with `agent:<id>:`; what follows says by its
-// shape what kind of conversation it is. Canonicalising twice changes nothing, so an issued key is always accepted unchanged.
+// The names that sessions are found by. A canonical key is lower case and begins with
+// `agent:<id>:`; what follows says by its shape what kind of conversation it is. Canonicalising
+// twice changes nothing, so an issued key is always accepted unchanged.
 import { cutHead } from './text.ts';
 import type { SessionKey } from './ids.ts';
 
@@ -15,7 +16,10 @@ export const SESSION_KINDS = [
   'other',
 ] as const;
 
-/** What a session is for, read from the shape of its key. Decides prompt mode, lane and history limit. */
+/**
+ * What a session is for, read from the shape of its key. Decides prompt mode, lane and history
+ * limit.
+ */
 export type SessionKind = (typeof SESSION_KINDS)[number];
 
 /** A class of turns with its own concurrency. */
@@ -24,7 +28,8 @@ export const LANES: readonly Lane[] = ['main', 'subagent', 'cron', 'batch'];
 
 const KEY_CHARS_MAX = 200;
 const DEFAULT_PREFIX = 'agent:main:';
-// Checked before lower-casing: some characters outside ASCII become ASCII letters in lower case (U+212A, the Kelvin sign).
+// Checked before lower-casing: some characters outside ASCII become ASCII letters in lower case
+// (U+212A, the Kelvin sign).
 const ALLOWED = /^[A-Za-z0-9:_.@+-]+$/;
 const AGENT_KEY = /^agent:[^:]+:./;
 const DIRECT_SEGMENTS: ReadonlySet<string> = new Set(['direct', 'dm']);
@@ -45,8 +50,9 @@ export class InvalidSessionKeyError extends Error {
 }
 
 /**
- * The canonical form of a key from a request: lower case, and `agent:main:` in front where no agent is named. The
- * length limit is that of the key without that implied prefix. Throws `InvalidSessionKeyError`.
+ * The canonical form of a key from a request: lower case, and `agent:main:` in front where no agent
+ * is named. The length limit is that of the key without that implied prefix. Throws
+ * `InvalidSessionKeyError`.
  */
 export function canonicalSessionKey(raw: string): SessionKey {
   if (!ALLOWED.test(raw)) throw new InvalidSessionKeyError(raw);
@@ -63,9 +69,10 @@ export function agentIdOf(key: SessionKey): string {
 }
 
 /**
- * What a session is for. The shapes, after `agent:<id>:`: `main`; `subagent:<id>`; `cron:<id>`; `batch:<id>`; `try:<id>`; `heartbeat`, or a base key
- * that ends in `:heartbeat`; `[<channel>:[<account>:]]direct|dm:<peer>`; `[<channel>:[<account>:]]group|channel:<peer>`.
- * What a peer calls itself never decides: only the first three segments are read.
+ * What a session is for. The shapes, after `agent:<id>:`: `main`; `subagent:<id>`; `cron:<id>`;
+ * `batch:<id>`; `try:<id>`; `heartbeat`, or a base key that ends in `:heartbeat`;
+ * `[<channel>:[<account>:]]direct|dm:<peer>`; `[<channel>:[<account>:]]group|channel:<peer>`. What
+ * a peer calls itself never decides: only the first three segments are read.
  */
 export function sessionKindOf(key: SessionKey): SessionKind {
   const segments = key.split(':').slice(2);
@@ -81,12 +88,18 @@ export function sessionKindOf(key: SessionKey): SessionKind {
   return first === 'main' && segments.length === 1 ? 'main' : 'other';
 }
 
-/** The lane that a session's turns run in. Batch items choose the `batch` lane by the kind of their message instead. */
+/**
+ * The lane that a session's turns run in. Batch items choose the `batch` lane by the kind of their
+ * message instead.
+ */
 export function laneOf(kind: SessionKind): Lane {
   return kind === 'subagent' || kind === 'cron' || kind === 'batch' ? kind : 'main';
 }
 
-/** Sessions whose turns show what would be: nothing leaves them, and what runs in them changes nothing. */
+/**
+ * Sessions whose turns show what would be: nothing leaves them, and what runs in them changes
+ * nothing.
+ */
 export const KINDS_WITHOUT_EFFECTS: readonly SessionKind[] = ['try'];
 
 /** False: nothing may leave the session, and what runs in it must change nothing. */
@@ -97,8 +110,14 @@ export function hasEffects({ kind }: { kind: string }): boolean {
 /** Sessions that a list leaves out unless it is asked for them. */
 export const UNLISTED_KINDS: readonly SessionKind[] = ['batch', ...KINDS_WITHOUT_EFFECTS];
 
-/** The field of turns, by the kind of their session, that names the turn that they are about: the one in their tag of the kind's name. */
+/**
+ * The field of turns, by the kind of their session, that names the turn that they are about: the
+ * one in their tag of the kind's name.
+ */
 export const SUBJECT_FIELDS: Partial<Record<SessionKind, string>> = { try: 'tryOf' };
 
-/** The key of a session that is being erased begins with this, so that its own key is free for a new session. */
+/**
+ * The key of a session that is being erased begins with this, so that its own key is free for a new
+ * session.
+ */
 export const ERASING = 'erasing:';

@@ -1,6 +1,7 @@
-// Messages that one session sends to another: the task of a subagent, what its parent adds while it works, what an agent sends
-// to another and the answer. They are stored like a person's messages, with a mark that a person's never have: their text is a
-// model's, has no authority, and contains no chat commands.
+// Messages that one session sends to another: the task of a subagent, what its parent adds while it
+// works, what an agent sends to another and the answer. They are stored like a person's messages,
+// with a mark that a person's never have: their text is a model's, has no authority, and contains
+// no chat commands.
 import type { EntryProvenance } from './entry.ts';
 import type { InboundMessage } from './inbound.ts';
 import { ownPart, type PromptPart } from '../prompt/prompt-parts.ts';
@@ -25,7 +26,10 @@ export interface SessionMessage extends InboundMessage {
   chargedTo?: object;
 }
 
-/** True for a message of another session. Messages from outside were checked when they were accepted: they have no such mark. */
+/**
+ * True for a message of another session. Messages from outside were checked when they were
+ * accepted: they have no such mark.
+ */
 export function isFromSession(message: object): message is SessionMessage {
   return 'provenance' in message;
 }
@@ -50,7 +54,10 @@ function contextText({ depth, depthMax }: SpawnProvenance): string {
   );
 }
 
-/** The description of a subagent's role in its system prompt. The same for all of a kind: it contains nothing of the task. */
+/**
+ * The description of a subagent's role in its system prompt. The same for all of a kind: it
+ * contains nothing of the task.
+ */
 export function subagentInstructions({ maySpawn }: { maySpawn: boolean }): string {
   return [
     'You are a subagent: another session has started you for one task, which is your first message.',
@@ -66,9 +73,10 @@ export function subagentInstructions({ maySpawn }: { maySpawn: boolean }): strin
   ].join('\n');
 }
 
-// Exchanges between agents. One writes to another (turn 0); the answer is returned automatically (turn 1), the answer to that is sent
-// again, and so on, up to a limit. The message itself contains the whole state of the exchange, so nothing can be lost: each answer
-// and the message that it becomes are one commit.
+// Exchanges between agents. One writes to another (turn 0); the answer is returned automatically
+// (turn 1), the answer to that is sent again, and so on, up to a limit. The message itself contains
+// the whole state of the exchange, so nothing can be lost: each answer and the message that it
+// becomes are one commit.
 
 interface Side {
   id: string;
@@ -109,8 +117,8 @@ export function readExchange(body: unknown): Exchange | null {
 }
 
 /**
- * A new exchange, within the one whose message the sender's turn answers (`answered`), if any; null when it would be one too many inside
- * the other.
+ * A new exchange, within the one whose message the sender's turn answers (`answered`), if any; null
+ * when it would be one too many inside the other.
  */
 export function beginExchange(start: {
   id: string;
@@ -131,7 +139,10 @@ export function exchangeRoute({ id }: Pick<Exchange, 'id'>): string {
   return JSON.stringify(['exchange', id]);
 }
 
-/** Decides what happens with the answer to a message of an exchange; `answer` null: there is deliberately none. */
+/**
+ * Decides what happens with the answer to a message of an exchange; `answer` null: there is
+ * deliberately none.
+ */
 export function answerExchange(exchange: Exchange, answer: string | null): ExchangeAnswer {
   const isBeginner = !isToTarget(exchange.turn);
   if (answer === null) return { next: null, ownReply: null };
@@ -145,7 +156,10 @@ export function answerExchange(exchange: Exchange, answer: string | null): Excha
   return { next: { exchange: { ...exchange, turn }, target: chooseTarget(exchange, turn), text }, ownReply: null };
 }
 
-/** The text that is returned when the turn failed and has no answer: the last message of the exchange. Null: no session waits for it. */
+/**
+ * The text that is returned when the turn failed and has no answer: the last message of the
+ * exchange. Null: no session waits for it.
+ */
 export function failExchange(exchange: Exchange, reason: string): ExchangeAnswer['next'] {
   if (!isToTarget(exchange.turn)) return null;
   const turn = exchange.turn + 1;

@@ -1,7 +1,5 @@
-// Plans a requested subagent: its agent, its model, its time limit, and its first message. A refusal names the value; the store, which
-// counts subagents, checks their number.
-// What a session may do depends on its place in a family: a subagent works on a task, and sends messages neither to users nor to other
-// sessions; at the bottom of its family it has no subagents.
+// Subagents: the plan of one that is requested, what a session may do by its place in a family, and
+// how its end is announced.
 import { withOptions, type InputOptions } from './input-options.ts';
 import { storableText, cutHead, isBlank } from './text.ts';
 import { subagentInstructions, type SessionMessage } from './session-message.ts';
@@ -12,6 +10,11 @@ import { ownPart, type PromptPart } from '../prompt/prompt-parts.ts';
 import { neutralise } from '../prompt/untrusted-text.ts';
 import { SILENT_REPLY_TOKEN } from './reply.ts';
 import { TOKEN_MARKS } from './heartbeat.ts';
+
+// Plans a requested subagent: its agent, its model, its time limit, and its first message. A
+// refusal names the value; the store, which counts subagents, checks their number. What a session
+// may do depends on its place in a family: a subagent works on a task, and sends messages neither
+// to users nor to other sessions; at the bottom of its family it has no subagents.
 
 export interface SpawnRequest {
   task: string;
@@ -25,7 +28,10 @@ export interface SpawnRequest {
   cleanup?: 'keep' | 'delete' | undefined;
   /** `session`: it may be given another task when it is done. Default: run. */
   mode?: 'run' | 'session' | undefined;
-  /** The delivery address of the answer to its announcement. Only a client sets it; for a tool call it is that of its turn's answer. */
+  /**
+   * The delivery address of the answer to its announcement. Only a client sets it; for a tool call
+   * it is that of its turn's answer.
+   */
   deliver?: { url: string } | null | undefined;
   /** Of its turns, in addition to those of the turn that spawns it. */
   options?: InputOptions | undefined;
@@ -130,12 +136,16 @@ export function spawnMessage(about: {
 }
 
 /**
- * Why a planned subagent was not spawned. `depth`, `children`, `descendants`: the limit is reached. `ended`: the run of the spawning session
- * has ended. `stopped`: the turn of the call is being stopped or has ended. `working`: the subagent is already working.
+ * Why a planned subagent was not spawned. `depth`, `children`, `descendants`: the limit is reached.
+ * `ended`: the run of the spawning session has ended. `stopped`: the turn of the call is being
+ * stopped or has ended. `working`: the subagent is already working.
  */
 export type SpawnRefusal = 'depth' | 'children' | 'descendants' | 'ended' | 'stopped' | 'working';
 
-/** Why nothing was spawned, for people and models; `count` is the number that was compared with the limit. */
+/**
+ * Why nothing was spawned, for people and models; `count` is the number that was compared with the
+ * limit.
+ */
 export function spawnRefusalText(code: SpawnRefusal, count: number, settings: SpawnSettings): string {
   switch (code) {
     case 'depth':
@@ -159,7 +169,9 @@ function refused(field: string, message: string): SpawnPlanResult {
   return { kind: 'refused', field, message };
 }
 
-/** `main`: it was not spawned. `orchestrator`: a subagent that may spawn. `leaf`: one that may not. */
+/**
+ * `main`: it was not spawned. `orchestrator`: a subagent that may spawn. `leaf`: one that may not.
+ */
 export type SubagentRole = 'main' | 'orchestrator' | 'leaf';
 
 const DENIED_BELOW = ['gateway', 'agents_list', 'whatsapp_login', 'cron', 'sessions_send', 'message'] as const;
@@ -177,9 +189,9 @@ export function roleAt(depth: number, depthMax: number): SubagentRole {
   return depth < depthMax ? 'orchestrator' : 'leaf';
 }
 
-// Announcements: notices that a session receives: a subagent has ended, or a wait is over. The rows hold the facts; the text is
-// built here, with the prompt. The output of the subagent is untrusted text: it is bounded, neutralised, and cannot imitate the
-// lines around it (G29).
+// Announcements: notices that a session receives: a subagent has ended, or a wait is over. The rows
+// hold the facts; the text is built here, with the prompt. The output of the subagent is untrusted
+// text: it is bounded, neutralised, and cannot imitate the lines around it (G29).
 
 export type RunStatus = 'ok' | 'failed' | 'timedOut' | 'killed';
 
@@ -340,7 +352,9 @@ function tokenCount(count: number): string {
   return `${(count / 1_000_000).toFixed(1)}m`;
 }
 
-/** Untrusted text inside one of our lines: one line, bounded, and without the quotes that end it. */
+/**
+ * Untrusted text inside one of our lines: one line, bounded, and without the quotes that end it.
+ */
 function formatName(label: string): string {
   return oneLine(label, LABEL_CHARS_MAX).replaceAll(/["“”]/g, "'") || 'task';
 }

@@ -1,4 +1,5 @@
-// What traces are made of: the spans, and the `traceparent` header of W3C Trace Context: which trace a request belongs to, and which span made it.
+// What traces are made of: the spans, and the `traceparent` header of W3C Trace Context: which
+// trace a request belongs to, and which span made it.
 import { cutHead } from './text.ts';
 
 export interface TraceParent {
@@ -60,7 +61,10 @@ export interface Span extends SpanRef {
   errorType: string | null;
 }
 
-/** What decides the ids of a trace: the key of the row that it begins with, and the header of that row's request. */
+/**
+ * What decides the ids of a trace: the key of the row that it begins with, and the header of that
+ * row's request.
+ */
 export interface TraceOrigin {
   /** As `findOrigin` makes it. */
   key: string;
@@ -74,7 +78,9 @@ export interface TracedOrigin {
   traceparent: string | null;
 }
 
-/** What spans are made with that the core does not have: hashes, see src/trace-ids.ts, and dates. */
+/**
+ * What spans are made with that the core does not have: hashes, see src/trace-ids.ts, and dates.
+ */
 export interface TraceBasis {
   spanIdOf: (name: string) => string;
   traceOf: (origin: TraceOrigin) => { traceId: string; parent: TraceParent | null };
@@ -105,7 +111,10 @@ export function findOrigin(turnId: string, inputs: readonly TracedOrigin[]): Tra
 export type SpanDraft = Pick<Span, 'traceId' | 'spanId' | 'parentSpanId' | 'name' | 'startMs' | 'endMs'> &
   Partial<Omit<Span, 'attributes'>> & { attributes?: Record<string, AttributeValue | null | undefined> };
 
-/** The span, with the attributes that have a value. Times of rows come from the clocks of several machines: one that ended before it began is empty. */
+/**
+ * The span, with the attributes that have a value. Times of rows come from the clocks of several
+ * machines: one that ended before it began is empty.
+ */
 export function makeSpan({ attributes = {}, ...draft }: SpanDraft): Span {
   const known = Object.entries(attributes).filter(
     (entry): entry is [string, AttributeValue] => (entry[1] ?? null) !== null,

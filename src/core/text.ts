@@ -1,7 +1,8 @@
-// Text without loss or damage: where it is cut, what PostgreSQL and providers accept of it, and how the bytes of a file become text and bytes again.
+// Text without loss or damage: where it is cut, what PostgreSQL and providers accept of it, and how
+// the bytes of a file become text and bytes again.
 
-// Cutting text at a number of UTF-16 units without tearing a surrogate pair: half a pair is not valid in a model request. Texts are cut here
-// and nowhere else (test/architecture.test.ts).
+// Cutting text at a number of UTF-16 units without tearing a surrogate pair: half a pair is not
+// valid in a model request. Texts are cut here and nowhere else (test/architecture.test.ts).
 
 /** The first units of a text, at most `units`. */
 export function cutHead(text: string, units: number): string {
@@ -18,7 +19,10 @@ export function cutTail(text: string, units: number): string {
   return text.slice(isLowSurrogate(text.charCodeAt(start)) ? start + 1 : start);
 }
 
-/** A piece of a text: `length` units from `offset`, with the whole of a pair that the end would tear. */
+/**
+ * A piece of a text: `length` units from `offset`, with the whole of a pair that the end would
+ * tear.
+ */
 export function cutPiece(text: string, offset: number, length: number): string {
   return text.slice(wholePairEnd(text, offset), wholePairEnd(text, offset + length));
 }
@@ -35,8 +39,9 @@ function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-// Text that PostgreSQL can hold and that providers accept: no NUL, no half of a surrogate pair. A model's text may have both.
-// Providers refuse text of blanks alone, and some of them count control characters as blanks.
+// Text that PostgreSQL can hold and that providers accept: no NUL, no half of a surrogate pair. A
+// model's text may have both. Providers refuse text of blanks alone, and some of them count control
+// characters as blanks.
 
 /** The text without them; half a character becomes U+FFFD. */
 export function storableText(text: string): string {
@@ -87,8 +92,9 @@ export function isBlank(text: string): boolean {
   return /^[\s\p{Cc}]*$/u.test(text);
 }
 
-// The bytes of a text file as text and back, without a loss: bytes that are not text are refused instead of being replaced, so
-// that what is written after a change differs from what was read by the change alone.
+// The bytes of a text file as text and back, without a loss: bytes that are not text are refused
+// instead of being replaced, so that what is written after a change differs from what was read by
+// the change alone.
 
 export type TextEncoding = 'utf-8' | 'utf-16le' | 'utf-16be';
 
@@ -104,7 +110,10 @@ export function detectEncoding(beginning: Uint8Array): TextEncoding {
   return first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
 }
 
-/** A decoder that throws a `TypeError` for bytes that are not text, and leaves out the byte order mark. */
+/**
+ * A decoder that throws a `TypeError` for bytes that are not text, and leaves out the byte order
+ * mark.
+ */
 export function strictDecoder(encoding: TextEncoding): InstanceType<typeof TextDecoder> {
   return new TextDecoder(encoding, { fatal: true });
 }
@@ -117,7 +126,10 @@ export function decodeText(bytes: Uint8Array): string | null {
 
 export interface ShownText {
   text: string;
-  /** False when it has replacement characters in the place of bytes that are not text: good to be shown, never to be written back. */
+  /**
+   * False when it has replacement characters in the place of bytes that are not text: good to be
+   * shown, never to be written back.
+   */
   isText: boolean;
 }
 
@@ -148,7 +160,10 @@ export function fromWholeCharacter(bytes: Uint8Array, encoding: TextEncoding): U
   return isLowSurrogate ? bytes.subarray(2) : bytes;
 }
 
-/** The bytes of a text that takes the place of `before`: in the same encoding, with a byte order mark if there was one. */
+/**
+ * The bytes of a text that takes the place of `before`: in the same encoding, with a byte order
+ * mark if there was one.
+ */
 export function encodeTextLike(before: Uint8Array, text: string): Uint8Array {
   const encoding = detectEncoding(before);
   const isMarked = encoding !== 'utf-8' || (before[0] === 0xef && before[1] === 0xbb && before[2] === 0xbf);
@@ -162,8 +177,8 @@ export function encodeTextLike(before: Uint8Array, text: string): Uint8Array {
   return bytes;
 }
 
-// Matching and filtering text: a filter for a text that arrives in pieces, and names with wildcards. The joined output of a filter is the same for any
-// split: uncertain text is held back.
+// Matching and filtering text: a filter for a text that arrives in pieces, and names with
+// wildcards. The joined output of a filter is the same for any split: uncertain text is held back.
 
 /** Takes a text in pieces. */
 export interface TextFilter {
@@ -187,8 +202,9 @@ export function chainFilters(filters: readonly TextFilter[]): TextFilter {
 }
 
 /**
- * True when `name` matches a pattern in which `*` stands for any text, also for none. Letter case matters: fold both where it should not.
- * Takes time in proportion to the length of the name for each `*`.
+ * True when `name` matches a pattern in which `*` stands for any text, also for none. Letter case
+ * matters: fold both where it should not. Takes time in proportion to the length of the name for
+ * each `*`.
  */
 export function matchesPattern(name: string, pattern: string): boolean {
   const [first = '', ...rest] = pattern.split('*');

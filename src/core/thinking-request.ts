@@ -1,4 +1,5 @@
-// What a request says about thinking and about the length of its answer: the thinking level of a turn in the form that its model takes.
+// What a request says about thinking and about the length of its answer: the thinking level of a
+// turn in the form that its model takes.
 import {
   catalogueRow,
   type ModelFacts,
@@ -14,7 +15,9 @@ import type { Effort, ModelRequest, ThinkingSetting } from './model-request.ts';
 /** The most tokens of an answer, thinking not counted. */
 const ANSWER_TOKENS_MAX = 16_384;
 
-/** How much a model that takes a budget may think, in tokens. Providers refuse budgets below 1,024. */
+/**
+ * How much a model that takes a budget may think, in tokens. Providers refuse budgets below 1,024.
+ */
 const BUDGETS: Record<Exclude<ThinkingLevel, 'off'>, number> = {
   minimal: 1_024,
   low: 4_096,
@@ -34,7 +37,10 @@ const EFFORTS: Record<Exclude<ThinkingLevel, 'off'>, Effort | null> = {
   adaptive: null,
 };
 
-/** Room in `max_tokens` for what such a model thinks, by effort; `default` is for its own. No provider reserves it. */
+/**
+ * Room in `max_tokens` for what such a model thinks, by effort; `default` is for its own. No
+ * provider reserves it.
+ */
 const THINKING_TOKENS: Record<Effort | 'default', number> = {
   low: 8_192,
   medium: 16_384,
@@ -60,7 +66,10 @@ export interface ThinkingChoice {
   facts?: ModelFacts | null;
 }
 
-/** The limits and the thinking of a request: `maxTokens` covers thinking and answer together, within the model's maximum. */
+/**
+ * The limits and the thinking of a request: `maxTokens` covers thinking and answer together, within
+ * the model's maximum.
+ */
 export function thinkingRequest(choice: ThinkingChoice): ThinkingRequest {
   const { provider = DEFAULT_PROVIDER, model, answerTokensMax = ANSWER_TOKENS_MAX } = choice;
   const { facts = catalogueRow({}, refOfModel({ provider, model })) } = choice;
@@ -72,7 +81,10 @@ export function thinkingRequest(choice: ThinkingChoice): ThinkingRequest {
   return { maxTokens: Math.min(answerTokensMax + thinkingTokens, outputTokensMax), ...asked };
 }
 
-/** The level that a model has in place of another: as much thinking at most, but some where it has any. `off` asks for nothing. */
+/**
+ * The level that a model has in place of another: as much thinking at most, but some where it has
+ * any. `off` asks for nothing.
+ */
 function boundLevel(level: ThinkingLevel, has: readonly ThinkingLevel[]): ThinkingLevel {
   if (level === 'off' || has.includes(level)) return level;
   const thinking = has.filter((each) => each !== 'off').toSorted((one, other) => rankOf(one) - rankOf(other));
@@ -89,7 +101,10 @@ const ANSWER_TOKENS_MIN = 256;
 
 const THINKING_SHARE_MAX = 0.5;
 
-/** The limits of a request that is left so many tokens of the window; the same object where they fit. */
+/**
+ * The limits of a request that is left so many tokens of the window; the same object where they
+ * fit.
+ */
 export function fitLimits(limits: ThinkingRequest, roomTokens: number): ThinkingRequest {
   const maxTokens = Math.max(ANSWER_TOKENS_MIN, Math.floor(roomTokens));
   if (limits.maxTokens <= maxTokens) return limits;

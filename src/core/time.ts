@@ -1,7 +1,8 @@
 // The calendar, the clocks of time zones, and durations.
 
-// The calendar, as arithmetic: days since 1970-01-01 to dates and back (proleptic Gregorian). A *wall time* is what a clock on a wall
-// shows, as milliseconds since 1970-01-01 00:00 on that wall; which instant that is, only a zone can say.
+// The calendar, as arithmetic: days since 1970-01-01 to dates and back (proleptic Gregorian). A
+// *wall time* is what a clock on a wall shows, as milliseconds since 1970-01-01 00:00 on that wall;
+// which instant that is, only a zone can say.
 
 export const SECOND_MS = 1000;
 export const MINUTE_MS = 60_000;
@@ -20,7 +21,10 @@ const DAYS_PER_ERA = 146_097;
 const YEARS_PER_ERA = 400;
 const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** Days from 1970-01-01 to a date. Years are counted from March here, so that the leap day is the last of its year. */
+/**
+ * Days from 1970-01-01 to a date. Years are counted from March here, so that the leap day is the
+ * last of its year.
+ */
 export function countDays({ year, month, day }: CivilDate): number {
   const marchYear = month <= 2 ? year - 1 : year;
   const era = Math.floor(marchYear / YEARS_PER_ERA);
@@ -67,10 +71,14 @@ export function isInTimeRange(epochMs: number): boolean {
   return epochMs >= TIME_MS_MIN && epochMs <= TIME_MS_MAX;
 }
 
-// What the clocks of a time zone show at an instant, and when they are set. Known to `Intl` alone; looked up once per day and kept,
-// because a schedule asks for the same days again and again. Assumed: a zone sets its clocks at most once within a day (UTC).
+// What the clocks of a time zone show at an instant, and when they are set. Known to `Intl` alone;
+// looked up once per day and kept, because a schedule asks for the same days again and again.
+// Assumed: a zone sets its clocks at most once within a day (UTC).
 
-/** The clocks of a zone are set: at this instant the offset from UTC, in milliseconds, becomes another. */
+/**
+ * The clocks of a zone are set: at this instant the offset from UTC, in milliseconds, becomes
+ * another.
+ */
 export interface Transition {
   atMs: number;
   beforeMs: number;
@@ -93,7 +101,10 @@ const DAYS_KEPT_MAX = 50_000;
 
 const zones = new Map<string, Zone>();
 
-/** The zone of an IANA name, such as `Europe/Berlin` or `UTC`. Throws `RangeError` when there is none. */
+/**
+ * The zone of an IANA name, such as `Europe/Berlin` or `UTC`. Throws `RangeError` when there is
+ * none.
+ */
 export function findZone(name: string): Zone {
   const known = zones.get(name);
   if (known !== undefined) return known;
@@ -180,7 +191,10 @@ function makeZone(name: string): Zone {
   };
 }
 
-/** Reads offsets from what `Intl` writes: `1/31/2026, GMT+05:30`, in the past with seconds, and `GMT` alone for none. */
+/**
+ * Reads offsets from what `Intl` writes: `1/31/2026, GMT+05:30`, in the past with seconds, and
+ * `GMT` alone for none.
+ */
 function offsetReader(timeZone: string): (instantMs: number) => number {
   const format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' });
   return (instantMs) => {
@@ -208,8 +222,9 @@ const WHOLE = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d|w))+$/;
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h|d|w)/g;
 
 /**
- * Milliseconds of a text such as `"30m"` or `"1h30m"` (units ms, s, m, h, d, w; blanks between parts and upper case allowed), rounded to
- * a whole number; undefined when it is not one. A bare number is not a duration: its unit would be a guess.
+ * Milliseconds of a text such as `"30m"` or `"1h30m"` (units ms, s, m, h, d, w; blanks between
+ * parts and upper case allowed), rounded to a whole number; undefined when it is not one. A bare
+ * number is not a duration: its unit would be a guess.
  */
 export function parseDuration(text: string): number | undefined {
   const compact = text.trim().toLowerCase().replaceAll(/\s+/g, '');
@@ -221,7 +236,10 @@ export function parseDuration(text: string): number | undefined {
   return Number.isFinite(totalMs) ? Math.round(totalMs) : undefined;
 }
 
-/** A duration for people: the two largest units, without one that is zero, such as `1h 30m`, `24d`, `12.3s` or `850ms`. */
+/**
+ * A duration for people: the two largest units, without one that is zero, such as `1h 30m`, `24d`,
+ * `12.3s` or `850ms`.
+ */
 export function formatDuration(ms: number): string {
   if (ms < SECOND_MS) return `${Math.round(ms)}ms`;
   if (ms < MINUTE_MS) return `${Math.floor(ms / 100) / 10}s`;

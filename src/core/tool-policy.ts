@@ -1,5 +1,6 @@
-// Which tools an agent has. A policy is names and patterns; deny wins over allow, and the model has no way around it (G30): a tool
-// that is not allowed is not in the toolset, so it is neither shown nor found.
+// Which tools an agent has. A policy is names and patterns; deny wins over allow, and the model has
+// no way around it (G30): a tool that is not allowed is not in the toolset, so it is neither shown
+// nor found.
 import { matchesPattern } from './text.ts';
 import { callerCallId, parseCallerCallId, type CallerCall } from './client-ids.ts';
 
@@ -27,8 +28,8 @@ export function isToolAllowed({ name, isReadOnly }: JudgedTool, policy: ToolPoli
 }
 
 /**
- * One policy that lets through only what both do. Where two patterns overlap and neither contains the other, what they have in common is
- * not allowed: no pattern names it.
+ * One policy that lets through only what both do. Where two patterns overlap and neither contains
+ * the other, what they have in common is not allowed: no pattern names it.
  */
 export function narrowPolicy(outer: ToolPolicy, inner: ToolPolicy): ToolPolicy {
   const deny = [...new Set([...(outer.deny ?? []), ...(inner.deny ?? [])])];
@@ -81,7 +82,10 @@ export const BUILT_IN_TOOLS: readonly string[] = [
   'memory_get',
 ];
 
-/** The built-in tools that send what the model writes to the internet, and bring back what others write. */
+/**
+ * The built-in tools that send what the model writes to the internet, and bring back what others
+ * write.
+ */
 export const WEB_TOOLS: ReadonlySet<string> = new Set(['web_search', 'web_fetch', 'image']);
 
 // When a person is asked about a tool call.

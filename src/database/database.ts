@@ -1,7 +1,10 @@
-// The connections to PostgreSQL, in three pools: `hot` for the few statements of a turn, and the one that reads how messages ended (coalesced,
-// so a handful of connections carries hundreds of turns; each is planned once, and the planner settings allow indexes only, because generic plans
-// over `unnest` guess wrongly), `views` for the other statements of requests, and `reads` for what GET requests read: few connections and a short time limit, so that reading, however much is
-// asked for, never takes a connection or much of the server from turns. No connection is ever held across a model or tool call (G9).
+// The connections to PostgreSQL, in three pools: `hot` for the few statements of a turn, and the
+// one that reads how messages ended (coalesced, so a handful of connections carries hundreds of
+// turns; each is planned once, and the planner settings allow indexes only, because generic plans
+// over `unnest` guess wrongly), `views` for the other statements of requests, and `reads` for what
+// GET requests read: few connections and a short time limit, so that reading, however much is asked
+// for, never takes a connection or much of the server from turns. No connection is ever held across
+// a model or tool call (G9).
 import pg, { type Pool } from 'pg';
 import { listCauses, giveCodes, withCode, isPassingFault } from './passing-faults.ts';
 import { parseKeepingIntegers } from '../core/json.ts';
@@ -23,21 +26,30 @@ export interface DatabaseOptions {
   onStatement?: ((name: string, durationMs: number) => void) | undefined;
 }
 
-/** Connections of which few are in transactions at a time, so that a row which is locked for long leaves some to other statements; without `transactions`, all may be. */
+/**
+ * Connections of which few are in transactions at a time, so that a row which is locked for long
+ * leaves some to other statements; without `transactions`, all may be.
+ */
 export type LimitedPool = pg.Pool & { transactions?: Gate };
 
 export interface Database {
   hot: LimitedPool;
   views: ViewDatabase;
   reads: ViewDatabase;
-  /** Takes the faults that parts of the process survive, so that an outage is a few lines in the log. */
+  /**
+   * Takes the faults that parts of the process survive, so that an outage is a few lines in the
+   * log.
+   */
   outages: OutageLog;
   /** Throws the last fault of the storage, for some seconds after it. */
   checkStorage(): void;
   close(): Promise<void>;
 }
 
-/** How long a caller waits for a free connection before it fails because the database is busy, in milliseconds. */
+/**
+ * How long a caller waits for a free connection before it fails because the database is busy, in
+ * milliseconds.
+ */
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /** No statement of Holdfast takes long; one that does is a fault, and ends, in milliseconds. */
@@ -53,7 +65,8 @@ const HOT_TRANSACTIONS_MAX = 3;
 const HOT_PLANNER = [
   'plan_cache_mode=force_generic_plan',
   'enable_seqscan=off',
-  // On tables that look small, a bitmap of a whole index seems as cheap as one row of it, and the plan is kept while they grow.
+  // On tables that look small, a bitmap of a whole index seems as cheap as one row of it, and the
+  // plan is kept while they grow.
   'enable_bitmapscan=off',
   'enable_hashjoin=off',
   'enable_mergejoin=off',
@@ -62,7 +75,8 @@ const HOT_PLANNER = [
 
 /** Opens both pools; connects lazily, at the first query. */
 export function openDatabase(options: DatabaseOptions): Database {
-  // An integer that a number would round, for example in the schema of a client's tool, reaches the model with its digits.
+  // An integer that a number would round, for example in the schema of a client's tool, reaches the
+  // model with its digits.
   pg.types.setTypeParser(pg.types.builtins.JSON, parseKeepingIntegers);
   let isClosing = false;
   const { logger = SILENT } = options;
@@ -76,7 +90,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   const listeners = {
     // A connection that is being closed may still report that its server is shutting down.
     onError: (error: Error): void => {
-      // A transaction that waited for its own process for too long is no fault of the database; it is made again.
+      // A transaction that waited for its own process for too long is no fault of the database; it
+      // is made again.
       const isIdle = 'code' in error && error.code === '25P03';
       if (!isClosing && !isIdle) outages.report(error, 'Database connection failed');
     },
@@ -118,7 +133,10 @@ interface PoolOptions extends DatabaseOptions {
   onError: (error: Error) => void;
   /** Called when a connection is returned after a successful query. */
   onAnswer: () => void;
-  /** Called with each new connection. Returns a promise: the connection is used when it resolves, and closed when it rejects. */
+  /**
+   * Called with each new connection. Returns a promise: the connection is used when it resolves,
+   * and closed when it rejects.
+   */
   onConnect: (client: pg.ClientBase) => unknown;
 }
 
@@ -130,7 +148,8 @@ function openPool(options: PoolOptions, name: string, max: number, settings: str
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 60_000,
     statement_timeout: options.timeoutMs,
-    // The answer may be lost with the host that sent it; then the statement is retried on another connection.
+    // The answer may be lost with the host that sent it; then the statement is retried on another
+    // connection.
     query_timeout: options.timeoutMs + 5_000,
     keepAlive: true,
     // pg-pool waits for the promise, which its types do not say.
@@ -148,7 +167,9 @@ function openPool(options: PoolOptions, name: string, max: number, settings: str
   return pool;
 }
 
-/** The SQLSTATE and the words with which the database refused a statement; null for any other error. */
+/**
+ * The SQLSTATE and the words with which the database refused a statement; null for any other error.
+ */
 export function findRefusal(error: unknown): string | null {
   return error instanceof pg.DatabaseError ? `${error.code ?? 'no SQLSTATE'}: ${error.message}` : null;
 }

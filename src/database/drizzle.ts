@@ -1,5 +1,6 @@
-// SQL composed by drizzle: pieces of SQL with their values, and queries of the tables of `src/rows/`. Drizzle is loaded as CommonJS: its
-// package.json lists 178 kB of exports, which Node reads again for each of its ES modules, 380 ms and 200 MB at every start.
+// SQL composed by drizzle: pieces of SQL with their values, and queries of the tables of
+// `src/rows/`. Drizzle is loaded as CommonJS: its package.json lists 178 kB of exports, which Node
+// reads again for each of its ES modules, 380 ms and 200 MB at every start.
 import { createRequire } from 'node:module';
 import type { NodePgQueryResultHKT } from 'drizzle-orm/node-postgres/session';
 import type { Pool, PoolClient } from 'pg';
@@ -16,7 +17,10 @@ const dialect = new PgDialect({ casing: 'snake_case' });
 
 export const { and, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, ne, or } = drizzle;
 
-/** A piece of SQL: it has the text and the values that `pg` takes, and can stand in another one and in a query of drizzle. */
+/**
+ * A piece of SQL: it has the text and the values that `pg` takes, and can stand in another one and
+ * in a query of drizzle.
+ */
 export class Sql<Value = unknown> extends drizzle.SQL<Value> {
   get text(): string {
     return dialect.sqlToQuery(this).sql;
@@ -27,7 +31,9 @@ export class Sql<Value = unknown> extends drizzle.SQL<Value> {
   }
 }
 
-/** A piece of SQL. What is neither a piece nor a column is a value; a list is one value, an array. */
+/**
+ * A piece of SQL. What is neither a piece nor a column is a value; a list is one value, an array.
+ */
 export function sql<Value = unknown>(strings: TemplateStringsArray, ...values: unknown[]): Sql<Value> {
   const isPart = (value: unknown): boolean => value instanceof drizzle.SQL || value instanceof Column;
   return new Sql(
@@ -47,13 +53,17 @@ export function join(pieces: readonly Sql[], separator: string): Sql {
 /** What queries of the tables begin with: `db.select()`, `db.insert(...)`. */
 export type Rows = import('drizzle-orm/pg-core/db').PgDatabase<NodePgQueryResultHKT, Record<string, never>>;
 
-/** All share the dialect, which remembers the names of columns: a query takes 60 µs to build, with a dialect of its own 150. */
+/**
+ * All share the dialect, which remembers the names of columns: a query takes 60 µs to build, with a
+ * dialect of its own 150.
+ */
 export const openRows = (client: Pool | PoolClient): Rows =>
   new PgDatabase(dialect, new NodePgSession(client, dialect, undefined), undefined);
 
 /**
- * Makes a query; again after faults that pass, if it is harmless to make it twice and `retryMs` says for how long. Rejects with the error of
- * PostgreSQL: the one that drizzle wraps around it has the values in its message.
+ * Makes a query; again after faults that pass, if it is harmless to make it twice and `retryMs`
+ * says for how long. Rejects with the error of PostgreSQL: the one that drizzle wraps around it has
+ * the values in its message.
  */
 export function query<Result>(pool: Pool, make: (db: Rows) => PromiseLike<Result>, retryMs = 0): Promise<Result> {
   return retryPassingFaults(() => rejecting(make(openRows(pool))), retryMs);

@@ -1,27 +1,32 @@
-// Keeps the ids of events growing, on any server. An id holds the number of a transaction, and those of another server (after a
-// restore, a move or a fail-over) may be lower than what the database already holds. So a stored offset is added to them, and each new
-// connection checks, before its first statement, that it fits the server that it has reached.
+// Keeps the ids of events growing, on any server. An id holds the number of a transaction, and
+// those of another server (after a restore, a move or a fail-over) may be lower than what the
+// database already holds. So a stored offset is added to them, and each new connection checks,
+// before its first statement, that it fits the server that it has reached.
 //
-// When it does not, the offset is raised above all ids in the database, and by a margin: between the backup and its restore the old
-// server wrote events that are lost, and clients that have read them resume by ids that the new server must not use again.
+// When it does not, the offset is raised above all ids in the database, and by a margin: between
+// the backup and its restore the old server wrote events that are lost, and clients that have read
+// them resume by ids that the new server must not use again.
 import type { ClientBase } from 'pg';
 import { literal } from './statement.ts';
 
 /** SQL: the number that the events of this statement carry, before their position in it. */
 export const EVENT_XID_SQL = `(pg_current_xact_id()::text::bigint + (select o.xid_offset from holdfast.event_ids o where o.singleton))`;
 
-/** SQL: the ids below it are final, because every transaction that could write one of them has ended. */
+/**
+ * SQL: the ids below it are final, because every transaction that could write one of them has
+ * ended.
+ */
 export const EVENT_HORIZON_SQL = `(pg_snapshot_xmin(pg_current_snapshot())::text::bigint + (select o.xid_offset from holdfast.event_ids o where o.singleton)) << 16`;
 
 /**
- * The type of the row that is left in place of the newest event that was deleted; see src/features/retention/rounds.ts. It is no event: readers leave
- * it out.
+ * The type of the row that is left in place of the newest event that was deleted; see
+ * src/features/retention/rounds.ts. It is no event: readers leave it out.
  */
 export const TRIM_MARK = 'log.trimmed';
 
 /**
- * Transactions that the old server may have made after the backup. 128 restores fit below 2^53, the largest number that every client
- * reads exactly.
+ * Transactions that the old server may have made after the backup. 128 restores fit below 2^53, the
+ * largest number that every client reads exactly.
  */
 const MARGIN = 2 ** 30;
 
@@ -34,7 +39,8 @@ const OLDEST_XID_SQL = `pg_snapshot_xmin(pg_current_snapshot())::text::bigint`;
 /** Used for a server whose identity cannot be read. */
 const UNKNOWN = 'unknown';
 
-// Users of one database may have different rights: a user without the right to read the server identity must not look like another server.
+// Users of one database may have different rights: a user without the right to read the server
+// identity must not look like another server.
 const isElsewhereSql = (server: string): string =>
   `o.server is not null and o.server <> ${server} and ${server} <> '${UNKNOWN}'`;
 const IS_LAGGING_SQL = `${NEWEST_SQL} >= ${NEXT_XID_SQL} + o.xid_offset`;
@@ -46,7 +52,10 @@ export const EVENT_IDS = literal({
       (${isElsewhereSql('$1')}) or ${IS_LAGGING_SQL} as is_wrong from holdfast.event_ids o where o.singleton`,
 });
 
-/** Checks the server that this connection has reached; true when the offset had to be raised. Call it before the first statement. */
+/**
+ * Checks the server that this connection has reached; true when the offset had to be raised. Call
+ * it before the first statement.
+ */
 export async function checkEventIds(client: ClientBase): Promise<boolean> {
   const server = await readServer(client);
   const { rows } = await client.query<{ is_known: boolean; is_wrong: boolean }>(EVENT_IDS.prepared([server]));
@@ -69,9 +78,9 @@ returning judged.is_wrong as is_raised`,
 });
 
 /**
- * Purpose: names the server, and raises the offset if it still has to be.
- * Locking: waits for the statements that write events and lets none begin, so that no event with the old offset becomes visible below a
- * horizon with the new one. Of several connections at the same time, one raises it.
+ * Purpose: names the server, and raises the offset if it still has to be. Locking: waits for the
+ * statements that write events and lets none begin, so that no event with the old offset becomes
+ * visible below a horizon with the new one. Of several connections at the same time, one raises it.
  */
 async function raiseOffset(client: ClientBase, server: string): Promise<boolean> {
   await client.query('begin');
@@ -93,7 +102,10 @@ export const EVENT_IDS_SERVER = literal({
        from pg_control_system() s, pg_control_checkpoint() c`,
 });
 
-/** The server's identity and history. A server that does not permit the function is known by its transaction ids alone. */
+/**
+ * The server's identity and history. A server that does not permit the function is known by its
+ * transaction ids alone.
+ */
 async function readServer(client: ClientBase): Promise<string> {
   try {
     const { rows } = await client.query<{ server: string }>(EVENT_IDS_SERVER.prepared([]));
@@ -106,11 +118,15 @@ async function readServer(client: ClientBase): Promise<string> {
 
 const INSUFFICIENT_PRIVILEGE = '42501';
 
-// The transaction that holds back live events. Readers of the event log stop below the oldest transaction that has written something and still
-// runs, in any database of the server, because it may write an event with a lower id than those that are there.
+// The transaction that holds back live events. Readers of the event log stop below the oldest
+// transaction that has written something and still runs, in any database of the server, because it
+// may write an event with a lower id than those that are there.
 
 export interface OldestTransaction {
-  /** Of the server process; null: the transaction is prepared, or the session of another role that may not be seen. */
+  /**
+   * Of the server process; null: the transaction is prepared, or the session of another role that
+   * may not be seen.
+   */
   pid: number | null;
   database: string;
   /** As the session names itself, or its kind; `prepared <name>` for a prepared transaction. */
@@ -122,7 +138,10 @@ export interface OldestTransaction {
 /** SQL of when the oldest event was written that readers do not see yet; null: they see all. */
 export const HELD_SINCE_SQL = `(select e.created_at from holdfast.events e where e.id >= (${EVENT_HORIZON_SQL}) order by e.id limit 1)`;
 
-/** SQL of the transaction with the lowest id, as a row of `pid, database, application, began_at`; no row: none has written anything. */
+/**
+ * SQL of the transaction with the lowest id, as a row of `pid, database, application, began_at`; no
+ * row: none has written anything.
+ */
 export const OLDEST_TRANSACTION_SQL = `select pid, database, application, began_at from (
     select age(a.backend_xid) as age, a.pid, a.datname::text as database, coalesce(nullif(a.application_name, ''), a.backend_type, 'unnamed') as application,
       a.xact_start as began_at

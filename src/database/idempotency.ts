@@ -1,7 +1,8 @@
-// The Idempotency-Key of a request: stored by the same statement as the effect of the request, so that a crash leaves both or neither
-// (G2). A statement ends in `inserted_keys`, which inserts the key with what the effect made. When another request has stored the key first,
-// the insert violates the primary key, PostgreSQL undoes the whole statement, and the caller reads what the first request made.
-// A message is stored with its key in the same way (see `accept-messages.ts`).
+// The Idempotency-Key of a request: stored by the same statement as the effect of the request, so
+// that a crash leaves both or neither (G2). A statement ends in `inserted_keys`, which inserts the
+// key with what the effect made. When another request has stored the key first, the insert violates
+// the primary key, PostgreSQL undoes the whole statement, and the caller reads what the first
+// request made. A message is stored with its key in the same way (see `accept-messages.ts`).
 import { idempotencyKeys } from '../rows/idempotency-keys.ts';
 import { and, eq, isNull, query } from './drizzle.ts';
 import { type SqlColumns, cte, type Cte } from './statement.ts';
@@ -22,8 +23,9 @@ export interface StoredAnswer {
 }
 
 /**
- * The state of a key. `new`: it was not used. `done`: its effect is committed with this result, and no answer is stored yet.
- * `answered`: the first answer. `mismatch`: the key was used with another body.
+ * The state of a key. `new`: it was not used. `done`: its effect is committed with this result, and
+ * no answer is stored yet. `answered`: the first answer. `mismatch`: the key was used with another
+ * body.
  */
 export type KeyState =
   | { kind: 'new' }
@@ -35,8 +37,9 @@ const UNIQUE_VIOLATION = '23505';
 const KEYS_PRIMARY_KEY = 'idempotency_keys_pkey';
 
 /**
- * A CTE `inserted_keys` that stores the key of a request, whose fields are values of the statement, if there is one. `results` is a select of one
- * json value from the CTE of the effect: no row means that nothing was done, and the key stays unused. `resource` is SQL of the message that the key
+ * A CTE `inserted_keys` that stores the key of a request, whose fields are values of the statement,
+ * if there is one. `results` is a select of one json value from the CTE of the effect: no row means
+ * that nothing was done, and the key stays unused. `resource` is SQL of the message that the key
  * names, if it may be one.
  */
 export function keyedSql(results: string, resource = 'null::uuid'): string {
@@ -74,13 +77,19 @@ export function isKeyTaken(error: unknown): boolean {
   return isUniqueViolation(error, KEYS_PRIMARY_KEY);
 }
 
-/** True for the error of a statement that was undone because a row with equal values exists; `constraint` is the primary key or unique index, absent: any. */
+/**
+ * True for the error of a statement that was undone because a row with equal values exists;
+ * `constraint` is the primary key or unique index, absent: any.
+ */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   const { code, constraint: violated } = (error ?? {}) as { code?: unknown; constraint?: unknown };
   return code === UNIQUE_VIOLATION && (constraint === undefined || violated === constraint);
 }
 
-/** Stores the key of a request with what was made for it. Rejects as `isKeyTaken` says when another request was first. */
+/**
+ * Stores the key of a request with what was made for it. Rejects as `isKeyTaken` says when another
+ * request was first.
+ */
 export async function storeKey(
   { rows }: Pick<Transaction, 'rows'>,
   request: KeyedRequest | null,
@@ -102,7 +111,9 @@ export async function readKey(db: ViewDatabase, request: KeyedRequest): Promise<
   return { kind: 'answered', status: row.status, response: row.response };
 }
 
-/** Stores the answer of a key forever and returns the stored one: the first that was stored stays. */
+/**
+ * Stores the answer of a key forever and returns the stored one: the first that was stored stays.
+ */
 export async function keepAnswer(db: ViewDatabase, request: KeyedRequest, answer: StoredAnswer): Promise<StoredAnswer> {
   const isOpen = and(ofRequest(request), isNull(idempotencyKeys.status));
   const { rowCount } = await query(db, (of) =>

@@ -1,5 +1,6 @@
-// Checks a database before it is used: whether it answers, is PostgreSQL of a supported version, accepts writes, and whether its
-// schema `holdfast` was made by Holdfast. Each fault is one error with a code, so that a start and the doctor report the same.
+// Checks a database before it is used: whether it answers, is PostgreSQL of a supported version,
+// accepts writes, and whether its schema `holdfast` was made by Holdfast. Each fault is one error
+// with a code, so that a start and the doctor report the same.
 import { performance } from 'node:perf_hooks';
 import pg from 'pg';
 import { viewQuery } from './literal-query.ts';
@@ -37,10 +38,15 @@ const MAJOR_VERSION_MIN = 15;
 /** A server that needs longer to let a client in, or to answer, counts as not answering. */
 const ANSWER_MS_MAX = 5_000;
 
-/** How often the clients are compared: a pooler under load may give each another process by chance. */
+/**
+ * How often the clients are compared: a pooler under load may give each another process by chance.
+ */
 const SHARING_ROUNDS = 3;
 
-/** Throws `UnusableDatabaseError`, or the driver's error when the server cannot be reached or refuses the login. */
+/**
+ * Throws `UnusableDatabaseError`, or the driver's error when the server cannot be reached or
+ * refuses the login.
+ */
 export async function inspectDatabase(databaseUrl: string): Promise<InspectedDatabase> {
   const [client, second] = [createClient(databaseUrl), createClient(databaseUrl)];
   try {
@@ -71,7 +77,10 @@ function createClient(databaseUrl: string): pg.Client {
   return client;
 }
 
-/** Two clients of PostgreSQL have two server processes for as long as they are connected; those of a pooler share them. */
+/**
+ * Two clients of PostgreSQL have two server processes for as long as they are connected; those of a
+ * pooler share them.
+ */
 async function refuseSharing(...clients: pg.Client[]): Promise<void> {
   const pids = new Map<number, pg.Client>();
   for (let round = 1; round <= SHARING_ROUNDS; round += 1) {
@@ -163,7 +172,10 @@ function listWarnings({ synchronous_commit: synchronousCommit, fsync }: Facts): 
   );
 }
 
-/** The driver's words for a server that is silent or speaks another protocol say neither; they have no code. */
+/**
+ * The driver's words for a server that is silent or speaks another protocol say neither; they have
+ * no code.
+ */
 function explain(error: unknown, address: string): unknown {
   if (error instanceof pg.DatabaseError && /unsupported startup parameter/i.test(error.message))
     return pooled(`refuses the settings of connections (${error.message})`, error);

@@ -1,6 +1,7 @@
-// A list as one declaration: its columns and tables, the condition of each filter, its order, and what the API shows of a row. Its statement has
-// the conditions of the filters that are given and no others, so each choice of filters has a plan of its own, by its own index. Pages go by
-// key, so the order has one column, which is unique among the rows that `where` leaves.
+// A list as one declaration: its columns and tables, the condition of each filter, its order, and
+// what the API shows of a row. Its statement has the conditions of the filters that are given and
+// no others, so each choice of filters has a plan of its own, by its own index. Pages go by key, so
+// the order has one column, which is unique among the rows that `where` leaves.
 import type { QueryResultRow } from 'pg';
 import { numberNames, readValue } from './literal-query.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from './page.ts';
@@ -19,7 +20,10 @@ interface ListParts<Filter, Row, Item> {
   text: string;
   /** What is true for every row. It names the fields that a filter must have. */
   where?: string;
-  /** `status: 'b.status = $status'`; a condition that names no value is that of a filter which is `true`. */
+  /**
+   * `status: 'b.status = $status'`; a condition that names no value is that of a filter which is
+   * `true`.
+   */
   filters: Conditions<Filter>;
   /** The column of the key, and its direction. */
   order: `${string} ${'asc' | 'desc'}`;

@@ -1,5 +1,6 @@
-// A statement and the function that sends it, as one declaration. The function has the facts of the statement, so it stands in the catalogue
-// (`npm run sql`). Faults that pass are retried, so a statement that is not safe to send again has `retryMs: 0`.
+// A statement and the function that sends it, as one declaration. The function has the facts of the
+// statement, so it stands in the catalogue (`npm run sql`). Faults that pass are retried, so a
+// statement that is not safe to send again has `retryMs: 0`.
 import type { ClientBase, Pool, QueryResultRow } from 'pg';
 import { REQUEST_RETRY_MS } from './passing-faults.ts';
 import { sendQuery, literal, type PreparedQuery, type Statement } from './statement.ts';
@@ -16,7 +17,10 @@ interface QueryParts<Args extends unknown[], Row, Answer> {
   /** How long it is sent again after faults that pass; 0: it is sent once. */
   retryMs?: number;
   text: string;
-  /** The values of `$1`, `$2`, ..., or those of `$name` by their names, absent ones null; absent: there are none. */
+  /**
+   * The values of `$1`, `$2`, ..., or those of `$name` by their names, absent ones null; absent:
+   * there are none.
+   */
   values?: (...args: Args) => unknown[] | object;
   /** What the function resolves with; absent: nothing. */
   answer?: (rows: Row[], ...args: Args) => Answer;
@@ -40,7 +44,10 @@ export function literalQuery<Args extends unknown[] = [], Row extends object = o
 /** A connection, or a pool of them. */
 type Connections = Pick<Pool | ClientBase, 'query'>;
 
-/** Makes the function of a statement that reads for a view, through the connections that it is given; it is not sent again. */
+/**
+ * Makes the function of a statement that reads for a view, through the connections that it is
+ * given; it is not sent again.
+ */
 export function viewQuery<Args extends unknown[] = [], Row extends object = object, Answer = void>(
   parts: Omit<QueryParts<Args, Row, Answer>, 'locking' | 'pool' | 'retryMs'>,
 ): Query<Connections, Args, Answer> {

@@ -1,6 +1,7 @@
-// Brings a database to the newest layout: the SQL files of `migrations/`, in the order of their names, each in one
-// transaction, under an advisory lock so that any number of processes may start at the same time. Forward only: a file
-// that was applied must not change. A database that a newer version has migrated is refused only if one of those migrations needs newer code.
+// Brings a database to the newest layout: the SQL files of `migrations/`, in the order of their
+// names, each in one transaction, under an advisory lock so that any number of processes may start
+// at the same time. Forward only: a file that was applied must not change. A database that a newer
+// version has migrated is refused only if one of those migrations needs newer code.
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,14 +14,20 @@ const MIGRATIONS_DIR = new URL('../../migrations/', import.meta.url);
 /** Any constant will do; all processes of Holdfast use this one. */
 const LOCK_KEY = 4_731_900_271;
 
-/** How long a migration waits for a table. Every other statement that needs the table waits, too, so it has to be short. */
+/**
+ * How long a migration waits for a table. Every other statement that needs the table waits, too, so
+ * it has to be short.
+ */
 const LOCK_WAIT_MS = 2_000;
 /** The pause in which those statements run before it tries again. */
 const LOCK_PAUSE_MS = 1_000;
 /** How long it tries before it gives up. */
 const LOCK_TRIES_MS = 60_000;
 
-/** What ends a migration that other transactions are in the way of: `lock_not_available`, and `deadlock_detected` as the victim. */
+/**
+ * What ends a migration that other transactions are in the way of: `lock_not_available`, and
+ * `deadlock_detected` as the victim.
+ */
 const LOCK_CONFLICTS: readonly unknown[] = ['55P03', '40P01'];
 
 /** The layout of the database is not what this version of Holdfast can work with. */
@@ -56,8 +63,9 @@ export interface Layout {
 }
 
 /**
- * Applies what is missing and returns the names of the files that were applied, in order.
- * Throws `MigrationError` when an applied file has changed, or needs newer code, and `MigrationBlockedError`; driver errors pass through.
+ * Applies what is missing and returns the names of the files that were applied, in order. Throws
+ * `MigrationError` when an applied file has changed, or needs newer code, and
+ * `MigrationBlockedError`; driver errors pass through.
  */
 export async function migrate(
   databaseUrl: string,
@@ -85,7 +93,9 @@ class LayoutMissingError extends Error {
   }
 }
 
-/** Throws `LayoutMissingError` when no migration has been applied; the layout of any version passes. */
+/**
+ * Throws `LayoutMissingError` when no migration has been applied; the layout of any version passes.
+ */
 export async function requireAnyLayout(databaseUrl: string): Promise<void> {
   const { isEmpty, planned } = await planMigrations(databaseUrl);
   if (isEmpty) throw new LayoutMissingError(planned.map(({ name }) => name));
@@ -107,8 +117,9 @@ export const readMissingMigrations = viewQuery({
 });
 
 /**
- * Makes a check of the layout for readiness: it rejects when a migration of this version is missing, because the database was replaced
- * or its schema dropped. A newer database passes: its migrations are made so that the version before works with them.
+ * Makes a check of the layout for readiness: it rejects when a migration of this version is
+ * missing, because the database was replaced or its schema dropped. A newer database passes: its
+ * migrations are made so that the version before works with them.
  */
 export async function createLayoutCheck(pool: pg.Pool): Promise<() => Promise<void>> {
   const needed = (await readMigrations()).map(({ name }) => name);
@@ -142,7 +153,10 @@ export interface PlannedMigration {
   locks: (MigrationLock & { rows: number })[];
 }
 
-/** What `migrate` would apply, in order; `isEmpty` is true when nothing was applied before. Throws as `migrate` does. */
+/**
+ * What `migrate` would apply, in order; `isEmpty` is true when nothing was applied before. Throws
+ * as `migrate` does.
+ */
 export async function planMigrations(databaseUrl: string): Promise<{ isEmpty: boolean; planned: PlannedMigration[] }> {
   return withClient(databaseUrl, async (client) => {
     const applied = await readApplied(client);
@@ -225,8 +239,8 @@ function listPending(migrations: Migration[], applied: Map<string, AppliedMigrat
 }
 
 /**
- * Applies what is missing in the transaction of the client, up to the layout of these migrations, or of this version. Throws
- * `MigrationError` when this version does not know one of them.
+ * Applies what is missing in the transaction of the client, up to the layout of these migrations,
+ * or of this version. Throws `MigrationError` when this version does not know one of them.
  */
 export async function layOut(client: pg.Client, { upTo }: { upTo?: readonly string[] }): Promise<void> {
   const migrations = await readMigrations();
@@ -239,7 +253,10 @@ export async function layOut(client: pg.Client, { upTo }: { upTo?: readonly stri
   for (const migration of listPending(wanted, await readApplied(client))) await applyIn(client, migration);
 }
 
-/** Applies it, with pauses while another transaction holds a table that it needs: a backup by pg_dump, a console, or a turn. */
+/**
+ * Applies it, with pauses while another transaction holds a table that it needs: a backup by
+ * pg_dump, a console, or a turn.
+ */
 async function applyWhenFree(client: pg.Client, migration: Migration, triesMs: number): Promise<void> {
   for (const end = performance.now() + triesMs; !(await tryToApply(client, migration));) {
     if (performance.now() >= end) throw new MigrationBlockedError(migration.name, triesMs);
@@ -247,7 +264,10 @@ async function applyWhenFree(client: pg.Client, migration: Migration, triesMs: n
   }
 }
 
-/** False: a table that it needs was not free in time, or a deadlock with a turn that runs was ended at its cost; nothing has changed. */
+/**
+ * False: a table that it needs was not free in time, or a deadlock with a turn that runs was ended
+ * at its cost; nothing has changed.
+ */
 async function tryToApply(client: pg.Client, migration: Migration): Promise<boolean> {
   await client.query('begin');
   try {

@@ -1,7 +1,9 @@
-// Statements that one can see. A statement is a list of named CTEs and a final select. Each CTE is constant text that is either part of
-// the statement or left out, so a statement has a finite list of texts, and `npm run sql` prints them (docs/decisions/0039).
+// Statements that one can see. A statement is a list of named CTEs and a final select. Each CTE is
+// constant text that is either part of the statement or left out, so a statement has a finite list
+// of texts, and `npm run sql` prints them (docs/decisions/0039).
 //
-// A text names its values: `$head::json`, always with the type. They become `$1`, `$2`, ... in the order of their first use.
+// A text names its values: `$head::json`, always with the type. They become `$1`, `$2`, ... in the
+// order of their first use.
 import { oneInFlight } from '../coalesce.ts';
 import { isPassingFault, retryPassingFaults, TURN_RETRY_MS, REQUEST_RETRY_MS } from './passing-faults.ts';
 import type { Pool, QueryResultRow } from 'pg';
@@ -14,7 +16,10 @@ export interface Cte<in Input = unknown> {
   readonly name: string;
   /** `name as (...)`. */
   readonly text: string;
-  /** Its replacement when it is left out and another text refers to it: a variant, or no rows of the same columns. */
+  /**
+   * Its replacement when it is left out and another text refers to it: a variant, or no rows of the
+   * same columns.
+   */
   readonly absent?: string;
   readonly binds: Binds<Input>;
   /** Absent: it is part of every text of the statement. */
@@ -47,7 +52,10 @@ export function rows<Input, Row>(
   return cte(`${name} as (\n  ${selectRecordsSql(`$${name}`, columns)}\n)`, { binds: { [name]: bind } });
 }
 
-/** Makes CTEs that are part of a statement only when its input asks for it; all of one option are in or out together. */
+/**
+ * Makes CTEs that are part of a statement only when its input asks for it; all of one option are in
+ * or out together.
+ */
 export function optional<Input>(
   name: string,
   when: (input: Input) => boolean,
@@ -134,7 +142,10 @@ function readValue<Input>(statementName: string, binds: Binds<Input>, parameter:
   return bind(input);
 }
 
-/** A statement whose text is one literal, which numbers its placeholders itself. `locking` absent: it locks nothing. */
+/**
+ * A statement whose text is one literal, which numbers its placeholders itself. `locking` absent:
+ * it locks nothing.
+ */
 export function literal(
   facts: Omit<StatementFacts, 'locking'> & { locking?: string; text: string },
 ): Statement<unknown[]> {
@@ -204,7 +215,10 @@ function checkNames(statementName: string, ctes: ChosenText[], select: string): 
 }
 
 const PLACEHOLDER = /\$([a-z_][a-z_0-9]*)(?:::([a-z]+(?:\[\])?))?/g;
-/** A list of tables after `from`, `join` or `using`; `distinct from` and `extract(... from ...)` of a column are none. */
+/**
+ * A list of tables after `from`, `join` or `using`; `distinct from` and `extract(... from ...)` of
+ * a column are none.
+ */
 const TABLES =
   /(?<!distinct )\b(?:from|join|using)\s+((?:[a-z_][\w.]*)(?![\w.(])(?:\s+(?:as\s+)?[a-z_]\w*)?(?:\s*,\s*[a-z_][\w.]*(?![\w.(])(?:\s+(?:as\s+)?[a-z_]\w*)?)*)/g;
 const NO_TABLE = /^(?:lateral|unnest|only)$/;
@@ -225,27 +239,32 @@ function formatName(text: string): string {
   return name;
 }
 
-// Lets many callers share one statement (`src/coalesce.ts`). A statement that fails for a passing reason (a restart, a
-// broken connection, a deadlock) is sent again unchanged, so a shared statement is always one that is safe to send again.
+// Lets many callers share one statement (`src/coalesce.ts`). A statement that fails for a passing
+// reason (a restart, a broken connection, a deadlock) is sent again unchanged, so a shared
+// statement is always one that is safe to send again.
 
 /** Submits a row and resolves with its result; rejects when its statement failed permanently. */
 export type RowSubmitter<Row, Result> = (row: Row) => Promise<Result>;
 
 /**
- * Statements join their rows in nested loops, so their time grows faster than their rows: beyond this, two statements are quicker than
- * one.
+ * Statements join their rows in nested loops, so their time grows faster than their rows: beyond
+ * this, two statements are quicker than one.
  */
 const ROWS_MAX = 32;
 
-/** A statement is written in one piece: a million characters take about 20 ms, in which the process does nothing else. */
+/**
+ * A statement is written in one piece: a million characters take about 20 ms, in which the process
+ * does nothing else.
+ */
 const CHARS_MAX = 1_000_000;
 
 /** More rows than requests and turns of one process can submit at a time. */
 const WAITING_MAX = 20_000;
 
 /**
- * Makes a function that shares statements among its callers. `run` sends one statement and returns one result per row, in the same order.
- * `charsOf` is for rows that may be long; absent: they are not.
+ * Makes a function that shares statements among its callers. `run` sends one statement and returns
+ * one result per row, in the same order. `charsOf` is for rows that may be long; absent: they are
+ * not.
  */
 export function shareStatement<Row, Result>(
   name: string,
@@ -263,7 +282,8 @@ export function shareStatement<Row, Result>(
   return submit;
 }
 
-// Rows as one value of a statement: a JSON text, which `json_to_recordset` reads (docs/decisions/0027).
+// Rows as one value of a statement: a JSON text, which `json_to_recordset` reads
+// (docs/decisions/0027).
 
 /** SQL of a JSON object, from the names of its fields and the SQL of each. */
 export function jsonObjectSql(fields: Readonly<Record<string, string>>): string {
@@ -282,9 +302,10 @@ export type SqlColumn<Row> = [type: ColumnType, pick: (row: Row, index: number) 
 export type SqlColumns<Row> = Record<string, SqlColumn<Row>>;
 
 /**
- * SQL that selects the rows from a placeholder, e.g. `$head`. Beside one array per column, which the server unnests one by one, this
- * costs a third with one row and the same with twenty. JSON goes as a text, so that values that are valid only in JSON, such as \u0000,
- * are not interpreted in transit.
+ * SQL that selects the rows from a placeholder, e.g. `$head`. Beside one array per column, which
+ * the server unnests one by one, this costs a third with one row and the same with twenty. JSON
+ * goes as a text, so that values that are valid only in JSON, such as \u0000, are not interpreted
+ * in transit.
  */
 export function selectRecordsSql(placeholder: string, columns: SqlColumns<never>): string {
   const shape = Object.entries(columns);
@@ -294,8 +315,8 @@ export function selectRecordsSql(placeholder: string, columns: SqlColumns<never>
 }
 
 /**
- * The rows as a value of that placeholder. A NUL in a text is an error of the statement, as it is everywhere in PostgreSQL; half a
- * surrogate pair becomes U+FFFD.
+ * The rows as a value of that placeholder. A NUL in a text is an error of the statement, as it is
+ * everywhere in PostgreSQL; half a surrogate pair becomes U+FFFD.
  */
 export function toRecords<Row>(rows: readonly Row[], columns: SqlColumns<Row>): string {
   const shape = Object.entries(columns);
@@ -317,10 +338,13 @@ function toJson(records: object[]): string {
   return JSON.stringify(records, (_, value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value));
 }
 
-// Sends a statement, again after faults that pass: only for one that is safe to send again. So no request is refused and no turn is
-// broken off because of one fault.
+// Sends a statement, again after faults that pass: only for one that is safe to send again. So no
+// request is refused and no turn is broken off because of one fault.
 
-/** The rows of the answer; rejects with the error when that will not pass, or has not passed in time. */
+/**
+ * The rows of the answer; rejects with the error when that will not pass, or has not passed in
+ * time.
+ */
 export async function sendQuery<Row extends QueryResultRow>(
   pool: Pool,
   query: PreparedQuery,

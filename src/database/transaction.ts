@@ -1,9 +1,11 @@
-// A transaction: lock the owner's rows first, then all sessions in one statement in the order of their ids, then what belongs to a session; read
-// what was locked, decide in a pure function, and write. Not for what a turn writes at each step (docs/decisions/0003), and never across a call of
+// A transaction: lock the owner's rows first, then all sessions in one statement in the order of
+// their ids, then what belongs to a session; read what was locked, decide in a pure function, and
+// write. Not for what a turn writes at each step (docs/decisions/0003), and never across a call of
 // a model or a tool (G9).
 //
-// Its statements are sent without waiting for the answers to those before (pipelining), so what needs no answer costs no round trip. Between the
-// lock and the commit a transaction waits for one answer as a rule: sessions that it holds cannot be written by the statements of turns, which
+// Its statements are sent without waiting for the answers to those before (pipelining), so what
+// needs no answer costs no round trip. Between the lock and the commit a transaction waits for one
+// answer as a rule: sessions that it holds cannot be written by the statements of turns, which
 // carry many turns each.
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import { withCode, REQUEST_RETRY_MS, retryPassingFaults, isPassingFault } from './passing-faults.ts';
@@ -12,7 +14,10 @@ import { openRows, unwrapFault, type Rows } from './drizzle.ts';
 import type { PreparedQuery } from './statement.ts';
 
 export interface Transaction {
-  /** Its rows, or what `read` makes of them. The transaction fails if it fails, whether its answer is awaited or not. */
+  /**
+   * Its rows, or what `read` makes of them. The transaction fails if it fails, whether its answer
+   * is awaited or not.
+   */
   query<Row extends object, Answer = Row[]>(query: PreparedQuery, read?: (rows: Row[]) => Answer): Promise<Answer>;
   /** Sends a write whose answer nothing needs. */
   write(query: PreparedQuery): void;
@@ -20,10 +25,16 @@ export interface Transaction {
   rows: Rows;
 }
 
-/** The result; or a function that makes it from answers which arrive with that of the commit, so that the locks are not held for them. */
+/**
+ * The result; or a function that makes it from answers which arrive with that of the commit, so
+ * that the locks are not held for them.
+ */
 export type Committing<Result> = Result | (() => Promise<Result>);
 
-/** How long a transaction waits for its turn before it fails because the database is busy, as for a connection, in milliseconds. */
+/**
+ * How long a transaction waits for its turn before it fails because the database is busy, as for a
+ * connection, in milliseconds.
+ */
 const TURN_MS = 5_000;
 
 /** How long a process that stops between two statements keeps its locks, in milliseconds. */
@@ -32,13 +43,17 @@ const IDLE_MS = 500;
 interface TransactionOptions {
   /** How long it is made again after faults that pass. */
   retryMs?: number;
-  /** True: it is the step of a turn, whose answer is paid for, and begins without waiting for its turn. */
+  /**
+   * True: it is the step of a turn, whose answer is paid for, and begins without waiting for its
+   * turn.
+   */
   isStep?: boolean;
 }
 
 /**
- * Runs it in a transaction, which is undone when it throws; again after faults that pass. One that failed may have been committed, so `run` is safe to
- * repeat: its ids are made outside, and it changes nothing but through `tx`.
+ * Runs it in a transaction, which is undone when it throws; again after faults that pass. One that
+ * failed may have been committed, so `run` is safe to repeat: its ids are made outside, and it
+ * changes nothing but through `tx`.
  */
 export function transaction<Result>(
   pool: LimitedPool,

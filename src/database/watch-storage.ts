@@ -1,4 +1,5 @@
-// Whether the database has lately refused a write because its disk is full or broken. It answers every read meanwhile, so an answer proves nothing.
+// Whether the database has lately refused a write because its disk is full or broken. It answers
+// every read meanwhile, so an answer proves nothing.
 
 /** After so long without a fault, the disk counts as usable again, in milliseconds. */
 const STORAGE_FAULT_MS = 10_000;
@@ -11,7 +12,10 @@ export interface StorageWatch {
   note(fault: unknown): void;
   /** Throws the last fault of the disk, unless it is long ago. */
   check(): void;
-  /** That fault's code, and when the first of these faults was noted, in milliseconds since the epoch; null: it is long ago. */
+  /**
+   * That fault's code, and when the first of these faults was noted, in milliseconds since the
+   * epoch; null: it is long ago.
+   */
   fault(): StorageFault | null;
 }
 
@@ -20,7 +24,10 @@ export interface StorageFault {
   since: number;
 }
 
-/** Makes the memory of one process. `monotonicMs` never goes back; absent: the machine's monotonic clock. */
+/**
+ * Makes the memory of one process. `monotonicMs` never goes back; absent: the machine's monotonic
+ * clock.
+ */
 export function watchStorage(monotonicMs: () => number = () => performance.now()): StorageWatch {
   let last: { fault: unknown; code: string; atMs: number; since: number } | null = null;
   const current = (): typeof last => (last !== null && monotonicMs() - last.atMs < STORAGE_FAULT_MS ? last : null);

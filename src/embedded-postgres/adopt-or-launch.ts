@@ -1,5 +1,6 @@
-// Ends with exactly one server running on a cluster, from any state before: a server that serves, one that is starting or
-// stopping, one that was killed and left its pid file, or none. The caller holds the start lock.
+// Ends with exactly one server running on a cluster, from any state before: a server that serves,
+// one that is starting or stopping, one that was killed and left its pid file, or none. The caller
+// holds the start lock.
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +12,10 @@ import type { PostgresBinaries } from './locate-binaries.ts';
 import { endLeftBackends, isPostmasterAlive, readPostmasterFile } from './postmaster.ts';
 import { pathForServer, replaceOwned } from './server-user.ts';
 
-/** How long a server that exists may be starting or stopping, and the last processes of a killed one may take to go. */
+/**
+ * How long a server that exists may be starting or stopping, and the last processes of a killed one
+ * may take to go.
+ */
 const SETTLE_MS_MAX = 120_000;
 const SETTLE_POLL_MS = 20;
 const LEFT_BACKENDS_GRACE_MS = 1_000;
@@ -135,7 +139,10 @@ function unresponsive(pid: number, problem: string, cause?: unknown): EmbeddedPo
 const CONNECT_MS_MAX = 3_000;
 /** Creating the database copies 7 MB: 40 ms, more on a slow disk. */
 const QUERY_MS_MAX = 30_000;
-/** SQLSTATEs of a server that may well be ours but cannot serve yet: starting, stopping, or without a free connection. */
+/**
+ * SQLSTATEs of a server that may well be ours but cannot serve yet: starting, stopping, or without
+ * a free connection.
+ */
 const NOT_NOW = ['57P03', '57P01', '53300'];
 /** SQLSTATEs of a server that does not let us in. */
 const NOT_LET_IN = ['28P01', '28000', '3D000'];
@@ -151,12 +158,15 @@ type ServerAnswer =
   | { kind: 'silent' };
 
 /**
- * Says whose server listens on `port`. It is ours if it knows our password (SCRAM proves that in both directions) and sees a file that we have
- * just put into the cluster directory: a copy of the directory has the same password, and paths can differ between processes. If it is ours, its database DATABASE_NAME exists afterwards. Throws
- * `embedded_postgres_no_disk`, and what PostgreSQL says when it refuses to create that database.
+ * Says whose server listens on `port`. It is ours if it knows our password (SCRAM proves that in
+ * both directions) and sees a file that we have just put into the cluster directory: a copy of the
+ * directory has the same password, and paths can differ between processes. If it is ours, its
+ * database DATABASE_NAME exists afterwards. Throws `embedded_postgres_no_disk`, and what PostgreSQL
+ * says when it refuses to create that database.
  */
 async function probeServer(cluster: Cluster, port: number): Promise<ServerAnswer> {
-  const { default: pg } = await import('pg'); // Takes 30 ms, which a launch spends waiting for the server anyway.
+  // Takes 30 ms, which a launch spends waiting for the server anyway.
+  const { default: pg } = await import('pg');
   const client = new pg.Client({
     host: '127.0.0.1',
     port,
@@ -167,7 +177,8 @@ async function probeServer(cluster: Cluster, port: number): Promise<ServerAnswer
     connectionTimeoutMillis: CONNECT_MS_MAX,
     query_timeout: QUERY_MS_MAX,
   });
-  client.on('error', () => {}); // Emitted as well as thrown when the server goes away; unheard, it would end the process.
+  // Emitted as well as thrown when the server goes away; unheard, it would end the process.
+  client.on('error', () => {});
   const token = `holdfast-probe-${randomBytes(8).toString('hex')}`;
   try {
     await replaceOwned({ path: join(cluster.dir, token), text: '', user: cluster.user, isDurable: false });

@@ -1,5 +1,6 @@
-// A cluster of Holdfast: the directory of PostgreSQL's files, its owner and its password. Reading one checks that it is complete and may
-// be run by this process, so a `Cluster` need not be checked again.
+// A cluster of Holdfast: the directory of PostgreSQL's files, its owner and its password. Reading
+// one checks that it is complete and may be run by this process, so a `Cluster` need not be checked
+// again.
 import { existsSync, statSync } from 'node:fs';
 import { readdir, readFile, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -29,8 +30,8 @@ export interface Cluster {
 }
 
 /**
- * The cluster of `dataDir`, or null when there is none yet. Throws `embedded_postgres_data_dir_unusable` and
- * `embedded_postgres_version_mismatch`.
+ * The cluster of `dataDir`, or null when there is none yet. Throws
+ * `embedded_postgres_data_dir_unusable` and `embedded_postgres_version_mismatch`.
  */
 export async function readCluster(dataDir: string): Promise<Cluster | null> {
   const dir = clusterDirOf(dataDir);
@@ -79,7 +80,10 @@ function readOwner(dir: string): OsUser | null {
   );
 }
 
-/** What clients of the cluster's server connect with: `postgres://holdfast:<password>@127.0.0.1:<port>/holdfast`. */
+/**
+ * What clients of the cluster's server connect with:
+ * `postgres://holdfast:<password>@127.0.0.1:<port>/holdfast`.
+ */
 export function databaseUrl(cluster: Cluster, port: number): string {
   return `postgres://${ROLE_NAME}:${cluster.password}@127.0.0.1:${port}/${DATABASE_NAME}`;
 }

@@ -1,6 +1,7 @@
-// Locks between the processes of one machine. The kernel holds them and releases them when their process ends in any way: no
-// lock file can go stale and no recycled process id can be mistaken for a holder. Node has no call for such a lock, but its
-// SQLite takes one for every transaction, on every platform; the databases stay empty.
+// Locks between the processes of one machine. The kernel holds them and releases them when their
+// process ends in any way: no lock file can go stale and no recycled process id can be mistaken for
+// a holder. Node has no call for such a lock, but its SQLite takes one for every transaction, on
+// every platform; the databases stay empty.
 import { accessSync, constants } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -17,7 +18,10 @@ export interface FileLock {
   release(): void;
 }
 
-/** Takes the lock `path` alone, waiting for other holders up to `waitMs`. Throws `embedded_postgres_lock_timeout` after that. */
+/**
+ * Takes the lock `path` alone, waiting for other holders up to `waitMs`. Throws
+ * `embedded_postgres_lock_timeout` after that.
+ */
 export function lockAlone(path: string, waitMs: number): Promise<FileLock> {
   return waitForLock(path, waitMs, tryLockAlone);
 }
@@ -58,8 +62,10 @@ async function tryLock(path: string, statement: string): Promise<FileLock | null
   let database;
   try {
     database = new DatabaseSync(path, { timeout: 0 });
-    accessSync(path, constants.W_OK); // SQLite would accept read-only access, and a lock that excludes no other process.
-    // Nothing is ever written, and a journal file left by a killed process would only look like damage.
+    // SQLite would accept read-only access, and a lock that excludes no other process.
+    accessSync(path, constants.W_OK);
+    // Nothing is ever written, and a journal file left by a killed process would only look like
+    // damage.
     database.exec('PRAGMA journal_mode = OFF');
     database.exec(statement);
     return hold(database);

@@ -1,5 +1,6 @@
-// Makes a new cluster, and deletes one. It appears under its name by one rename, complete with password and access rules, and disappears by one,
-// so a crash in the middle leaves only a directory to sweep away. The caller holds the start lock.
+// Makes a new cluster, and deletes one. It appears under its name by one rename, complete with
+// password and access rules, and disappears by one, so a crash in the middle leaves only a
+// directory to sweep away. The caller holds the start lock.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chown, mkdir, open, readdir, rename, rm, statfs, writeFile } from 'node:fs/promises';
@@ -18,8 +19,9 @@ const FREE_BYTES_MIN = 256 * 1024 * 1024;
 const OUTPUT_CHARS_MAX = 2000;
 
 /**
- * Creates the cluster of `dataDir` and hands it to `user` (null: the current one); takes about a second. Throws
- * `embedded_postgres_no_disk`, `embedded_postgres_initdb_failed` and `embedded_postgres_data_dir_unusable`.
+ * Creates the cluster of `dataDir` and hands it to `user` (null: the current one); takes about a
+ * second. Throws `embedded_postgres_no_disk`, `embedded_postgres_initdb_failed` and
+ * `embedded_postgres_data_dir_unusable`.
  */
 export async function initialiseCluster(
   dataDir: string,
@@ -30,7 +32,8 @@ export async function initialiseCluster(
   await requireDisk(dataDir);
   const password = randomBytes(24).toString('base64url');
   const unfinished = unfinishedDirOf(dataDir);
-  // Only this directory belongs to the server's user: a whole path made with mode 0700 would lock that user out above it.
+  // Only this directory belongs to the server's user: a whole path made with mode 0700 would lock
+  // that user out above it.
   await mkdir(unfinished, { mode: 0o700 });
   try {
     if (user !== null) await chown(unfinished, user.uid, user.gid);
@@ -58,7 +61,10 @@ function unfinishedDirOf(dataDir: string): string {
   return join(dataDir, UNFINISHED_PREFIX + randomBytes(4).toString('hex'));
 }
 
-/** The remains of an earlier call that crashed. If its initdb is still writing, a later call deletes them. */
+/**
+ * The remains of an earlier call that crashed. If its initdb is still writing, a later call deletes
+ * them.
+ */
 async function sweepUnfinished(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
     if (name.startsWith(UNFINISHED_PREFIX))
@@ -79,8 +85,9 @@ async function runInitdb(run: {
   password: string;
 }): Promise<void> {
   const { dir, binaries, user } = run;
-  // initdb wants the password in a file and the directory empty. The file goes in as a descriptor, because its path may be beyond the
-  // reach of `user`; it is kept next to the directory under a name that is deleted with it.
+  // initdb wants the password in a file and the directory empty. The file goes in as a descriptor,
+  // because its path may be beyond the reach of `user`; it is kept next to the directory under a
+  // name that is deleted with it.
   const passwordPath = `${dir}.password`;
   await writeFile(passwordPath, run.password, { mode: 0o600, flag: 'wx' });
   if (user !== null) await chown(passwordPath, user.uid, user.gid);
@@ -97,7 +104,8 @@ async function runInitdb(run: {
         '--locale=C',
         '--no-instructions',
       ],
-      // Its output goes into our pipes, so that it ends soon after us. The environment is empty: PG* would mislead it.
+      // Its output goes into our pipes, so that it ends soon after us. The environment is empty:
+      // PG* would mislead it.
       {
         cwd: dir,
         env: { LC_ALL: 'C' },

@@ -1,6 +1,7 @@
-// Starts a server on a cluster where none runs, and waits until it accepts connections. It is detached, in a process group and
-// session of its own: Ctrl-C in the terminal reaches Holdfast, which drains while its database still runs, and a killed Holdfast
-// leaves a server that the next one adopts. The caller holds the start lock.
+// Starts a server on a cluster where none runs, and waits until it accepts connections. It is
+// detached, in a process group and session of its own: Ctrl-C in the terminal reaches Holdfast,
+// which drains while its database still runs, and a killed Holdfast leaves a server that the next
+// one adopts. The caller holds the start lock.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync, readSync, renameSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -23,20 +24,27 @@ export type LaunchOutcome =
   | { kind: 'ready'; pid: number; port: number }
   /** Another process took the port between our check and the server's start. */
   | { kind: 'port-taken' }
-  /** PostgreSQL found the cluster in use: by a server that another process started, or by the last processes of a killed one. */
+  /**
+   * PostgreSQL found the cluster in use: by a server that another process started, or by the last
+   * processes of a killed one.
+   */
   | { kind: 'cluster-busy'; log: string };
 
 export interface LaunchRequest {
   cluster: Cluster;
   binaries: PostgresBinaries;
   logPath: string;
-  /** The process that postmaster.pid names although it is no server of this cluster; null when there is no such file. */
+  /**
+   * The process that postmaster.pid names although it is no server of this cluster; null when there
+   * is no such file.
+   */
   stalePid: number | null;
 }
 
 /**
- * Starts the server once, on the port of the last launch if that is free, else on any free one. Throws `embedded_postgres_no_port`,
- * `embedded_postgres_no_disk` and `embedded_postgres_start_failed`.
+ * Starts the server once, on the port of the last launch if that is free, else on any free one.
+ * Throws `embedded_postgres_no_port`, `embedded_postgres_no_disk` and
+ * `embedded_postgres_start_failed`.
  */
 export async function launchServer({ cluster, binaries, logPath, stalePid }: LaunchRequest): Promise<LaunchOutcome> {
   const settingsPath = join(cluster.dir, 'postgresql.conf');
@@ -50,9 +58,10 @@ export async function launchServer({ cluster, binaries, logPath, stalePid }: Lau
       ['-D', pathForServer(cluster.dir, cluster.user), ...markerArguments(cluster.dir)],
       {
         cwd: cluster.dir,
-        // Nothing of our environment: PG* would mislead the server, and it outlives this process with all secrets in its environment.
-        // With the one variable, PostgreSQL ignores a living process of that id, as pg_ctl has it do, but still checks that no server
-        // has the shared memory.
+        // Nothing of our environment: PG* would mislead the server, and it outlives this process
+        // with all secrets in its environment. With the one variable, PostgreSQL ignores a living
+        // process of that id, as pg_ctl has it do, but still checks that no server has the shared
+        // memory.
         env: { LC_ALL: 'C', ...(stalePid !== null && { PG_GRANDPARENT_PID: String(stalePid) }) },
         stdio: ['ignore', log.descriptor, log.descriptor],
         detached: true,
@@ -126,7 +135,10 @@ function explainEnd(end: Error, log: string): LaunchOutcome {
   });
 }
 
-/** Opens the log for appending; a long one is first put aside as `<path>.1`. `readTail` is the end of what was added since. */
+/**
+ * Opens the log for appending; a long one is first put aside as `<path>.1`. `readTail` is the end
+ * of what was added since.
+ */
 function openLog(path: string): { descriptor: number; readTail: () => string } {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   if (size > LOG_BYTES_MAX) renameSync(path, `${path}.1`);

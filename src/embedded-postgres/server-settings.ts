@@ -1,6 +1,6 @@
-// The whole postgresql.conf of the embedded server, one reason per setting. It is written again at every launch, so a new
-// version of Holdfast applies its settings to old clusters; PostgreSQL stores what an operator sets with ALTER SYSTEM
-// separately, and that takes precedence.
+// The whole postgresql.conf of the embedded server, one reason per setting. It is written again at
+// every launch, so a new version of Holdfast applies its settings to old clusters; PostgreSQL
+// stores what an operator sets with ALTER SYSTEM separately, and that takes precedence.
 
 const SETTINGS = `# Written by Holdfast at every launch. Use ALTER SYSTEM for permanent changes.
 listen_addresses = '127.0.0.1'  # Only this machine can connect, also where localhost is ::1.
@@ -25,7 +25,8 @@ log_checkpoints = 'off'  # The log stays small; it is rotated only at a launch.
 cluster_name = 'holdfast'  # Shows in \`ps\` which installation this server belongs to.
 `;
 
-// Without it macOS only hands data to the drive, which may keep it in its cache through a power cut.
+// Without it macOS only hands data to the drive, which may keep it in its cache through a power
+// cut.
 const DARWIN_SETTING = `wal_sync_method = 'fsync_writethrough'  # A plain fsync of macOS does not reach the disk.
 `;
 

@@ -1,11 +1,14 @@
-// Which operating system user runs the server. PostgreSQL refuses to run as root, so root hands it to an unprivileged user; an
-// ordinary user runs it as itself.
+// Which operating system user runs the server. PostgreSQL refuses to run as root, so root hands it
+// to an unprivileged user; an ordinary user runs it as itself.
 import { randomBytes } from 'node:crypto';
 import { open, rename } from 'node:fs/promises';
 import { canReach, readAccounts, type OsUser } from '../config/places.ts';
 import { dataDirUnusable } from './embedded-postgres-error.ts';
 
-/** The user to start a new cluster as: null means the current one. As root: `postgres` if the machine has it, else `nobody`. */
+/**
+ * The user to start a new cluster as: null means the current one. As root: `postgres` if the
+ * machine has it, else `nobody`.
+ */
 export function chooseServerUser(): OsUser | null {
   if (process.getuid?.() !== 0) return null;
   const accounts = readAccounts().filter(({ uid }) => uid > 0);
@@ -16,8 +19,9 @@ export function chooseServerUser(): OsUser | null {
 }
 
 /**
- * How the server's processes name the cluster directory `dir`: by its path, or on Linux, when `user` cannot pass the directories
- * above it (a project in /root), as the directory they are started in, which root may put them into.
+ * How the server's processes name the cluster directory `dir`: by its path, or on Linux, when
+ * `user` cannot pass the directories above it (a project in /root), as the directory they are
+ * started in, which root may put them into.
  */
 export function pathForServer(dir: string, user: OsUser | null): string {
   if (user === null || canReach(dir, user)) return dir;
@@ -37,8 +41,8 @@ export interface OwnedFile {
 }
 
 /**
- * Replaces `path` atomically by a file of mode 0600 owned by `user`. Never writes through a link that the directory's owner might
- * have put there for root to follow.
+ * Replaces `path` atomically by a file of mode 0600 owned by `user`. Never writes through a link
+ * that the directory's owner might have put there for root to follow.
  */
 export async function replaceOwned({ path, text, user, isDurable }: OwnedFile): Promise<void> {
   const fresh = `${path}.${randomBytes(4).toString('hex')}`;

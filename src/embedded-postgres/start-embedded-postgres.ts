@@ -1,13 +1,16 @@
-// Holdfast's own PostgreSQL for machines that have none: `<dataDir>/postgres` is its cluster, `<dataDir>/postgres.log` its log.
+// Holdfast's own PostgreSQL for machines that have none: `<dataDir>/postgres` is its cluster,
+// `<dataDir>/postgres.log` its log.
 //
-// Start: the first process starts it. Everything that starts or stops a server happens under the lock `postgres.lock`, so of two
-// processes that start at the same time one initialises and launches, and the other finds a running server and adopts it. An orphan
-// of a killed Holdfast is adopted in the same way. PostgreSQL's own check of shared memory finally prevents two servers.
+// Start: the first process starts it. Everything that starts or stops a server happens under the
+// lock `postgres.lock`, so of two processes that start at the same time one initialises and
+// launches, and the other finds a running server and adopts it. An orphan of a killed Holdfast is
+// adopted in the same way. PostgreSQL's own check of shared memory finally prevents two servers.
 //
-// Stop: the last user stops it, whichever process started it. Every process that uses the server shares the lock
-// `postgres-users.lock` until its `stop`; a process that can then acquire that lock exclusively was the last. The kernel releases
-// the share of a process that crashes, so crashed processes do not count, and if all crash the server keeps running until the next
-// one adopts it and later stops it.
+// Stop: the last user stops it, whichever process started it. Every process that uses the server
+// shares the lock `postgres-users.lock` until its `stop`; a process that can then acquire that lock
+// exclusively was the last. The kernel releases the share of a process that crashes, so crashed
+// processes do not count, and if all crash the server keeps running until the next one adopts it
+// and later stops it.
 import { mkdir, realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { adoptOrLaunch, type LaunchLogger } from './adopt-or-launch.ts';
@@ -20,7 +23,9 @@ import { stopPostmaster } from './postmaster.ts';
 import type { OsUser } from '../config/places.ts';
 import { chooseServerUser } from './server-user.ts';
 
-/** Longer than the slowest launch that another process may be busy with: a recovery from a crash. */
+/**
+ * Longer than the slowest launch that another process may be busy with: a recovery from a crash.
+ */
 const LOCK_MS_MAX = 150_000;
 
 export interface EmbeddedPostgresOptions {
@@ -28,7 +33,10 @@ export interface EmbeddedPostgresOptions {
   dataDir: string;
   /** Receives one line per event; a pino logger fits. */
   logger?: LaunchLogger;
-  /** As root: the user that runs a new cluster instead of `postgres` or `nobody`. An existing cluster runs as its owner. */
+  /**
+   * As root: the user that runs a new cluster instead of `postgres` or `nobody`. An existing
+   * cluster runs as its owner.
+   */
   user?: OsUser;
 }
 
@@ -41,21 +49,23 @@ export interface EmbeddedPostgres {
   /** True when the server was already running. */
   wasAdopted: boolean;
   /**
-   * Signs off, and shuts the server down if no other process uses it. Call it last in a shutdown, after the pools have ended: it
-   * disconnects the remaining clients. Later calls wait for the first one. Throws `embedded_postgres_stop_failed` and
-   * `embedded_postgres_lock_timeout`.
+   * Signs off, and shuts the server down if no other process uses it. Call it last in a shutdown,
+   * after the pools have ended: it disconnects the remaining clients. Later calls wait for the
+   * first one. Throws `embedded_postgres_stop_failed` and `embedded_postgres_lock_timeout`.
    */
   stop: () => Promise<void>;
   /**
-   * As `stop`, and deletes the cluster if the call of `startEmbeddedPostgres` has made it, no other process uses it, and `isUnused` resolves
-   * with true. That is called while the server runs and no process can begin to use it, and must not throw. The locks and the log stay.
+   * As `stop`, and deletes the cluster if the call of `startEmbeddedPostgres` has made it, no other
+   * process uses it, and `isUnused` resolves with true. That is called while the server runs and no
+   * process can begin to use it, and must not throw. The locks and the log stay.
    */
   discard: (isUnused: () => Promise<boolean>) => Promise<void>;
 }
 
 /**
- * Makes sure that the server of `dataDir` runs, adopting, launching or first initialising it, and registers this process as its
- * user. No signal handler is installed: call `stop` where the process ends. Throws `EmbeddedPostgresError`, see its codes.
+ * Makes sure that the server of `dataDir` runs, adopting, launching or first initialising it, and
+ * registers this process as its user. No signal handler is installed: call `stop` where the process
+ * ends. Throws `EmbeddedPostgresError`, see its codes.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const launcher = await openLauncher(options);

@@ -23,8 +23,9 @@ export interface ResolvedPath {
 }
 
 /**
- * The real path of a name, whether it exists or not, and the real path of the folder that it is in. It says where the name leads now; to use the file,
- * open it by its name. Throws `PathRefusedError` or the error of the file system.
+ * The real path of a name, whether it exists or not, and the real path of the folder that it is in.
+ * It says where the name leads now; to use the file, open it by its name. Throws `PathRefusedError`
+ * or the error of the file system.
  */
 export function resolveInside(name: string, confines: Confines): Promise<ResolvedPath> {
   return withFileSlot(resolve(confines.base, name), () => resolveName(name, confines));
@@ -39,11 +40,15 @@ export async function resolveName(name: string, confines: Confines): Promise<Res
   return { path, root: await findRoot(path, name, confines) };
 }
 
-/** The real path of the folder that a real path is in. Throws `PathRefusedError` if it is in none; `name`: for errors. */
+/**
+ * The real path of the folder that a real path is in. Throws `PathRefusedError` if it is in none;
+ * `name`: for errors.
+ */
 export async function findRoot(path: string, name: string, { roots }: Confines): Promise<string> {
   const { canonicalize, isWithin } = await loadLibrary();
   for (const root of roots.map((each) => resolve(each))) {
-    // A real path has no links, so if it begins with the root as it is named, there are none in that either.
+    // A real path has no links, so if it begins with the root as it is named, there are none in
+    // that either.
     if (isWithin(root, path)) return root;
     const real = await canonicalize(root);
     if (isWithin(real, path)) return real;

@@ -1,5 +1,6 @@
-// Copies of files that are used later than they are named. A file is read once, from what was opened, in chunks that are hashed as they pass: what happens to
-// the file afterwards changes nothing.
+// Copies of files that are used later than they are named. A file is read once, from what was
+// opened, in chunks that are hashed as they pass: what happens to the file afterwards changes
+// nothing.
 import { createHash, type Hash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -7,7 +8,10 @@ import { readBytes, replaceInside } from './inside.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** The private folder of the data directory in which the files that agents send wait, each under the id of its delivery. */
+/**
+ * The private folder of the data directory in which the files that agents send wait, each under the
+ * id of its delivery.
+ */
 export function outgoingFolder(dataDir: string): string {
   return resolve(dataDir, 'outgoing');
 }

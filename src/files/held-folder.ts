@@ -1,14 +1,17 @@
-// Folders and files as places: what a name led to when it was checked is what is used (G41). Commands of an agent may exchange any folder of its workspace
-// for a link at any moment, so a path says nothing about what the next call opens.
+// Folders and files as places: what a name led to when it was checked is what is used (G41).
+// Commands of an agent may exchange any folder of its workspace for a link at any moment, so a path
+// says nothing about what the next call opens.
 //
-//   hold   a folder is opened as a place (O_PATH) and asked where it is: it is the one that was resolved. From here on only `/proc/self/fd/N/<entry>` is
-//          used, which no exchange changes
-//   open   an entry is opened as a place without following a link, is a regular file (a pipe or a device would hold up the thread for as long as its other
-//          end likes), and only then is it opened to be read
-//   find   a file that is only read needs no held folder: its name is opened as a place, through links, and the place is asked where it is
+//   hold   a folder is opened as a place (O_PATH) and asked where it is: it is the one that was
+//          resolved. From here on only `/proc/self/fd/N/<entry>` is used, which no exchange changes
+//   open   an entry is opened as a place without following a link, is a regular file (a pipe or a
+//          device would hold up the thread for as long as its other end likes), and only then is it
+//          opened to be read
+//   find   a file that is only read needs no held folder: its name is opened as a place, through
+//          links, and the place is asked where it is
 //
-// Without /proc (macOS, Windows) a folder is checked by its path, before it is used by its path: an exchange in between is not noticed. docs/sandbox.md says
-// what is a wall there.
+// Without /proc (macOS, Windows) a folder is checked by its path, before it is used by its path: an
+// exchange in between is not noticed. docs/sandbox.md says what is a wall there.
 import {
   closeSync,
   constants,
@@ -25,7 +28,8 @@ import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 
 /**
- * `invalid`: no file can have this name. `outside`: it leads outside the folders. `changed`: what it leads to was exchanged again and again while it was opened. `irregular`: it is no regular
+ * `invalid`: no file can have this name. `outside`: it leads outside the folders. `changed`: what
+ * it leads to was exchanged again and again while it was opened. `irregular`: it is no regular
  * file. `shared`: it is a second name of a file of another user.
  */
 type Fault = 'invalid' | 'outside' | 'changed' | 'irregular' | 'shared';
@@ -60,7 +64,10 @@ export class HeldFolder {
     this.#descriptor = descriptor;
   }
 
-  /** The folder at a real path, reached through `via`. Throws `PathRefusedError` if it is elsewhere by now, or the error of the file system. */
+  /**
+   * The folder at a real path, reached through `via`. Throws `PathRefusedError` if it is elsewhere
+   * by now, or the error of the file system.
+   */
   static async open(path: string, via = path): Promise<HeldFolder> {
     if (!HAS_PROC) {
       if ((await realpath(path)) !== path || !(await stat(path)).isDirectory()) throw changed(basename(path));
@@ -87,7 +94,10 @@ export class HeldFolder {
   }
 }
 
-/** Opens a regular file of a held folder, to be read. `root`: the folder whose owner may have several names for a file; `name`: for errors. */
+/**
+ * Opens a regular file of a held folder, to be read. `root`: the folder whose owner may have
+ * several names for a file; `name`: for errors.
+ */
 export async function openEntry(
   folder: HeldFolder,
   entry: string,
@@ -124,8 +134,9 @@ export interface FoundFile {
 }
 
 /**
- * Uses a regular file by a path that may lead through links. Only with /proc: nothing is resolved before it, since the place that was opened is asked where it is.
- * `findRoot` gets that path and returns the root that it is in, or throws; `name`: for errors.
+ * Uses a regular file by a path that may lead through links. Only with /proc: nothing is resolved
+ * before it, since the place that was opened is asked where it is. `findRoot` gets that path and
+ * returns the root that it is in, or throws; `name`: for errors.
  */
 export async function useFound<Result>(
   path: string,
@@ -146,9 +157,10 @@ export async function useFound<Result>(
 }
 
 /**
- * The real path of an open place; null if it is in another name space of mounts, where the kernel names it as if it were here: a user may make one, in
- * which a folder of the workspace is any other folder, and a link to `/proc/<pid>/root` leads there. This asks the kernel, and no file system: it
- * cannot hang. It throws for a path that is longer than paths can be.
+ * The real path of an open place; null if it is in another name space of mounts, where the kernel
+ * names it as if it were here: a user may make one, in which a folder of the workspace is any other
+ * folder, and a link to `/proc/<pid>/root` leads there. This asks the kernel, and no file system:
+ * it cannot hang. It throws for a path that is longer than paths can be.
  */
 function whereIs(place: number): string | null {
   const path = readlinkSync(`/proc/self/fd/${place}`);
@@ -159,14 +171,19 @@ function whereIs(place: number): string | null {
   return mounts.split('\n').some((line) => line.startsWith(`${mount} `)) ? path : null;
 }
 
-/** The number of the mount that an open place is on; undefined where the kernel does not tell, as for all places. */
+/**
+ * The number of the mount that an open place is on; undefined where the kernel does not tell, as
+ * for all places.
+ */
 function mountOf(place: number): string | undefined {
   return /^mnt_id:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${place}`, 'utf8'))?.[1];
 }
 
 let rootMount: { id: string | undefined } | undefined;
 
-/** That of `/`, which stays as long as the process. After a `chroot`, `mountinfo` need not have it. */
+/**
+ * That of `/`, which stays as long as the process. After a `chroot`, `mountinfo` need not have it.
+ */
 function mountOfRoot(): string | undefined {
   if (rootMount === undefined) {
     const root = openSync('/', O_PATH);
@@ -181,8 +198,8 @@ function openToRead(place: number): Promise<FileHandle> {
 }
 
 /**
- * A second name of a file of another user, which only a user without the kernel's protection of hard links can make, would give that user what root may
- * read and write.
+ * A second name of a file of another user, which only a user without the kernel's protection of
+ * hard links can make, would give that user what root may read and write.
  */
 export async function assertOpenable(name: string, facts: BigIntStats, root: string): Promise<void> {
   if (facts.isSymbolicLink()) throw changed(name);

@@ -1,8 +1,12 @@
-// Files that an agent, a message or a workspace names (held-folder.ts). A file that is read is opened, and then asked whether it is in one of the folders that its name may
-// lead into. For what is written, the real path of the name is in one of them; its parent folder is then held, and all that follows happens in that folder. What was exchanged
-// in between is resolved again, up to ATTEMPTS_MAX times. What is written goes into a new file, which is renamed; missing folders are made one level at a time.
+// Files that an agent, a message or a workspace names (held-folder.ts). A file that is read is
+// opened, and then asked whether it is in one of the folders that its name may lead into. For what
+// is written, the real path of the name is in one of them; its parent folder is then held, and all
+// that follows happens in that folder. What was exchanged in between is resolved again, up to
+// ATTEMPTS_MAX times. What is written goes into a new file, which is renamed; missing folders are
+// made one level at a time.
 //
-// Each function here has a slot for file calls (file-slots.ts) while it works, so none may be called within `use` or `work` of another.
+// Each function here has a slot for file calls (file-slots.ts) while it works, so none may be
+// called within `use` or `work` of another.
 import { randomUUID } from 'node:crypto';
 import { constants, type BigIntStats, type Dirent, type Stats } from 'node:fs';
 import { lstat, mkdir, open, readdir, rename, stat, unlink, type FileHandle } from 'node:fs/promises';
@@ -58,7 +62,10 @@ export function withFileInside<Result>(
   });
 }
 
-/** Uses a regular file that `use` opens, and closes, if it has to. Throws what `openInside` and `use` throw. */
+/**
+ * Uses a regular file that `use` opens, and closes, if it has to. Throws what `openInside` and
+ * `use` throw.
+ */
 export function withFoundInside<Result>(
   name: string,
   confines: Confines,
@@ -123,8 +130,10 @@ export function listInside(name: string, confines: Confines): Promise<Dirent[]> 
 }
 
 /**
- * Writes a file, whole or not at all, with the folders that it needs. A file that is replaced keeps its mode, if none is given. As root, what is new belongs to the owner of
- * the folder that the name leads into: the user that commands run as. Throws `PathRefusedError` or the error of the file system.
+ * Writes a file, whole or not at all, with the folders that it needs. A file that is replaced keeps
+ * its mode, if none is given. As root, what is new belongs to the owner of the folder that the name
+ * leads into: the user that commands run as. Throws `PathRefusedError` or the error of the file
+ * system.
  */
 export function replaceInside(
   name: string,
@@ -156,7 +165,10 @@ export function replaceInside(
   });
 }
 
-/** Opens a regular file to add to its end; one that is missing is made, with its folders. Throws `PathRefusedError` or the error of the file system. */
+/**
+ * Opens a regular file to add to its end; one that is missing is made, with its folders. Throws
+ * `PathRefusedError` or the error of the file system.
+ */
 export function openToAppend(name: string, confines: Confines): Promise<FileHandle> {
   const openEntryToAppend: WorkInFolder<FileHandle> = async (folder, entry, owner, root) => {
     const file = await open(folder.at(entry), APPEND_FLAGS, FILE_MODE);
@@ -194,7 +206,10 @@ export function renameInside(name: string, confines: Confines, to: string): Prom
 type Owner = Pick<Stats, 'uid' | 'gid'>;
 type WorkInFolder<Result> = (folder: HeldFolder, entry: string, owner: Owner | null, root: string) => Promise<Result>;
 
-/** Works in the folder of a file that may be missing. `owner` is null where what is made stays with the user of this process. */
+/**
+ * Works in the folder of a file that may be missing. `owner` is null where what is made stays with
+ * the user of this process.
+ */
 function intoFolder<Result>(
   name: string,
   confines: Confines,

@@ -1,5 +1,5 @@
-// The last check before a request leaves (G12): a malformed one is a bug here, never the provider's to find. It only judges;
-// `prepare-history.ts` puts right.
+// The last check before a request leaves (G12): a malformed one is a bug here, never the provider's
+// to find. It only judges; `prepare-history.ts` puts right.
 import { isBlank, storableValue } from '../core/text.ts';
 import { isThinking, listToolUses, type ContentBlock } from '../core/content.ts';
 import type { ModelMessage } from '../core/model-request.ts';
@@ -15,7 +15,10 @@ export interface Violation {
 }
 
 /**
- * A function that returns everything that is wrong with a list of messages; nothing when it may be sent to a provider of the family. Of a list that only grew at its end since the last call, it checks only the new messages and the two before them. Any other list is checked completely. One per turn; the messages must not be changed in place.
+ * A function that returns everything that is wrong with a list of messages; nothing when it may be
+ * sent to a provider of the family. Of a list that only grew at its end since the last call, it
+ * checks only the new messages and the two before them. Any other list is checked completely. One
+ * per turn; the messages must not be changed in place.
  */
 export function createRequestCheck(
   family: ProviderFamily = 'anthropic',
@@ -137,7 +140,8 @@ function checkIds({ content }: ModelMessage, ids: Set<string>, report: Report): 
   }
 }
 
-// The results of a message are those of the calls in the message before, each once, and come before all other content.
+// The results of a message are those of the calls in the message before, each once, and come before
+// all other content.
 function checkPairs(message: ModelMessage, before: ModelMessage | undefined, report: Report): void {
   if (message.role !== 'user') return;
   const wanted = before?.role === 'assistant' ? listToolUses(before.content).map(({ id }) => id) : [];

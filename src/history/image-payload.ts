@@ -1,5 +1,6 @@
-// Whether an image can be sent at all. Images are resized where they are loaded; this checks blocks from other sources, a tool or
-// an older version, which would make a provider refuse the whole conversation.
+// Whether an image can be sent at all. Images are resized where they are loaded; this checks blocks
+// from other sources, a tool or an older version, which would make a provider refuse the whole
+// conversation.
 import type { ImageBlock } from '../core/content.ts';
 
 export const IMAGE_BYTES_MAX = 5 * 1024 * 1024;
@@ -7,7 +8,10 @@ export const IMAGE_BYTES_MAX = 5 * 1024 * 1024;
 const MEDIA_TYPES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** Why an image cannot be sent, in words for the model; `empty` when it holds nothing, null when it can be sent. */
+/**
+ * Why an image cannot be sent, in words for the model; `empty` when it holds nothing, null when it
+ * can be sent.
+ */
 export function faultOfImage({ source }: ImageBlock): string | null {
   const { data, media_type: mediaType } = source;
   if (data === '') return 'empty';

@@ -1,6 +1,7 @@
-// How much of its past a session shows. Direct chats and groups have limits of their own; a platform may have others, and a single person on
-// it, too. A limit counts turns, whole: a prompt with everything until the next one, so tool calls keep their results. Polls that found
-// nothing to do are left out, and the thinking of a model that is no longer asked.
+// How much of its past a session shows. Direct chats and groups have limits of their own; a
+// platform may have others, and a single person on it, too. A limit counts turns, whole: a prompt
+// with everything until the next one, so tool calls keep their results. Polls that found nothing to
+// do are left out, and the thinking of a model that is no longer asked.
 import { modelNameOf } from '../core/input-options.ts';
 import { type ContentBlock, type ImageBlock, joinText } from '../core/content.ts';
 import type { Entry } from '../core/entry.ts';
@@ -14,17 +15,22 @@ import { given } from '../core/json.ts';
 import type { SessionKind } from '../core/session-key.ts';
 import { readHeartbeatAnswer } from '../core/heartbeat.ts';
 
-// From the entries of a transcript to the messages of a request, as the views say. The order of the steps:
+// From the entries of a transcript to the messages of a request, as the views say. The order of the
+// steps:
 //
-//   acknowledged polls are left out            decided when the turn was opened (TurnRequestSettings): the same in all of its requests
+//   acknowledged polls are left out            decided when the turn was opened
+//                                              (TurnRequestSettings): the same in all of its
+//                                              requests
 //   the past is limited to its last turns
 //   images follow their prompts
 //   messages of plugins come first
-//   all of it is joined as a provider takes it (prepare-history.ts): pairs are mended again after the limit
+//   all of it is joined as a provider takes it (prepare-history.ts): pairs are mended again after
+//   the limit
 //   old tool results are pruned                what one call decided (CallView)
 //
-// The same function builds a request when it is sent and when it is shown later. Views are cheap: a turn's history grows at its
-// end, a call that changes nothing has the same message objects as the call before.
+// The same function builds a request when it is sent and when it is shown later. Views are cheap: a
+// turn's history grows at its end, a call that changes nothing has the same message objects as the
+// call before.
 
 /** An entry as a view needs it. Summaries come first, all others in the order of the numbers. */
 export type ViewEntry = Pick<Entry, 'seq' | 'kind' | 'role' | 'content' | 'provenance'>;
@@ -42,10 +48,16 @@ export interface ViewRules {
   isTraced?: boolean;
 }
 
-/** The messages of one request, with what they begin with and, when traced, where each block is from. */
+/**
+ * The messages of one request, with what they begin with and, when traced, where each block is
+ * from.
+ */
 export interface ViewedMessages {
   messages: readonly ModelMessage[];
-  /** Per message, the entry that it begins with; 0: made up, -n: the nth message that a plugin put in front. */
+  /**
+   * Per message, the entry that it begins with; 0: made up, -n: the nth message that a plugin put
+   * in front.
+   */
   seqs: readonly number[];
   /** The same per message and block; empty unless traced. */
   trace: readonly (readonly number[])[];
@@ -58,7 +70,10 @@ export function viewMessages(entries: readonly ViewEntry[], rules: ViewRules, ca
   return { messages: call?.pruning === undefined ? messages : applyPruning(history, call.pruning), seqs, trace };
 }
 
-/** The entries that a turn shows: earlier ones as far as its view allows, and all of its own. The same array when that is all. */
+/**
+ * The entries that a turn shows: earlier ones as far as its view allows, and all of its own. The
+ * same array when that is all.
+ */
 export function shownEntries(
   entries: readonly ViewEntry[],
   { view, promptSeq }: Pick<ViewRules, 'view' | 'promptSeq'>,
@@ -71,7 +86,10 @@ export function shownEntries(
   return begin === -1 ? shown : [...shown, ...entries.slice(begin)];
 }
 
-/** The history of a turn's requests, from the entries that it shows. It may grow: later entries of the turn are pushed. */
+/**
+ * The history of a turn's requests, from the entries that it shows. It may grow: later entries of
+ * the turn are pushed.
+ */
 export function openHistory(shown: readonly ViewEntry[], rules: ViewRules): History {
   const { injected, isTraced } = rules;
   const { family, originsAfterSeq, imagesAfterSeq } = rules.view;
@@ -85,7 +103,10 @@ export function openHistory(shown: readonly ViewEntry[], rules: ViewRules): Hist
   });
 }
 
-/** The inputs of a history besides the entries that it shows. With equal keys, the next turn can extend the history of a turn. */
+/**
+ * The inputs of a history besides the entries that it shows. With equal keys, the next turn can
+ * extend the history of a turn.
+ */
 export function historyKey({ view, model, promptSeq }: ViewRules): string {
   const { family, scope, models, images, injectedSha256, originsAfterSeq, imagesAfterSeq, callerNames = [] } = view;
   // The place of an image that several prompts show depends on which of them is the turn's own.
@@ -103,7 +124,9 @@ function withCallerNames(entry: ViewEntry, { view: { callerNames = [] } }: ViewR
   return { ...entry, content };
 }
 
-/** The entries that the model of the call answered itself; never messages that a plugin injected. */
+/**
+ * The entries that the model of the call answered itself; never messages that a plugin injected.
+ */
 function isOwnRule({ view: { models, scope }, model }: ViewRules): (seq: number) => boolean {
   if (models === undefined) return (seq) => seq > 0;
   return (seq) => {
@@ -112,7 +135,10 @@ function isOwnRule({ view: { models, scope }, model }: ViewRules): (seq: number)
   };
 }
 
-/** The first message that is new since the last answer of the model that is asked; 0: it has given none of these answers. */
+/**
+ * The first message that is new since the last answer of the model that is asked; 0: it has given
+ * none of these answers.
+ */
 export function firstNewMessage({ messages, seqs }: Pick<History, 'messages' | 'seqs'>, rules: ViewRules): number {
   const isOwn = isOwnRule(rules);
   return messages.findLastIndex(({ role }, at) => role === 'assistant' && isOwn(seqs[at] ?? 0)) + 1;
@@ -168,7 +194,10 @@ interface Peer {
 const PEER_SEGMENTS: ReadonlySet<string> = new Set(['direct', 'dm', 'group', 'channel']);
 const THREAD_SEGMENTS: ReadonlySet<string> = new Set(['thread', 'topic']);
 
-/** The limit for a session, in user turns; undefined: there is none (also when it is set to 0). Only chats with people have one. */
+/**
+ * The limit for a session, in user turns; undefined: there is none (also when it is set to 0). Only
+ * chats with people have one.
+ */
 export function chooseHistoryLimit(session: LimitedSession, limits: HistoryLimits): number | undefined {
   const limit = isGroupChat(session) ? groupLimit(session, limits) : directLimit(session, limits);
   return limit === undefined || limit <= 0 ? undefined : limit;
@@ -199,7 +228,10 @@ function limitOfPerson(platform: PlatformLimits | null | undefined, id: string):
   return Object.entries(platform?.dms ?? {}).find(([known]) => known.toLowerCase() === id)?.[1].historyLimit;
 }
 
-/** The peer of `agent:<id>:<platform>:[<account>:]direct:<peer>`, without the thread after it; null for other keys. */
+/**
+ * The peer of `agent:<id>:<platform>:[<account>:]direct:<peer>`, without the thread after it; null
+ * for other keys.
+ */
 function parsePeer(key: string): Peer | null {
   const segments = key.split(':').slice(2);
   const typeAt = segments.slice(0, 3).findIndex((segment) => PEER_SEGMENTS.has(segment));
@@ -211,8 +243,8 @@ function parsePeer(key: string): Peer | null {
 }
 
 /**
- * The entries of the last `turnsMax` prompts, with everything after them. The prompt of the current turn is not among `entries`:
- * it does not count. No limit when it is absent, zero or negative.
+ * The entries of the last `turnsMax` prompts, with everything after them. The prompt of the current
+ * turn is not among `entries`: it does not count. No limit when it is absent, zero or negative.
  */
 export function limitTurns<Item extends Pick<Entry, 'kind'>>(
   entries: readonly Item[],
@@ -236,8 +268,9 @@ function withSummaries<Item extends Pick<Entry, 'kind'>>(entries: readonly Item[
 type PairEntry = Pick<Entry, 'kind' | 'content' | 'provenance'>;
 
 /**
- * The entries without acknowledged polls, each with all its tool calls. A turn that a person steered stays: it answers more than
- * the poll. `ackCharsMax` is how much an acknowledgement may say; absent: everything stays.
+ * The entries without acknowledged polls, each with all its tool calls. A turn that a person
+ * steered stays: it answers more than the poll. `ackCharsMax` is how much an acknowledgement may
+ * say; absent: everything stays.
  */
 export function dropHeartbeatPairs<Item extends PairEntry>(
   entries: readonly Item[],
@@ -283,7 +316,10 @@ export function orphanedPrompts<Item extends Pick<Entry, 'kind'>>(entries: reado
 /** The most changes that are remembered; thinking of before the first of them is left out. */
 export const MODEL_SPANS_MAX = 32;
 
-/** The spans with the model of the turn whose prompt is `seq`: the same array when it does not change. */
+/**
+ * The spans with the model of the turn whose prompt is `seq`: the same array when it does not
+ * change.
+ */
 export function withModel(
   spans: readonly ModelSpan[] | undefined,
   seq: number,

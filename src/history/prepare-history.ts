@@ -1,14 +1,17 @@
-// The transcript as a provider accepts it, for any rows: user first, roles alternating, every tool call followed by exactly one
-// result in the order of the calls, ids unique, no empty blocks (G12). Rows are never changed; faults are repaired in the
-// request, always in the same way, so that the provider's cache keeps its prefix.
+// The transcript as a provider accepts it, for any rows: user first, roles alternating, every tool
+// call followed by exactly one result in the order of the calls, ids unique, no empty blocks (G12).
+// Rows are never changed; faults are repaired in the request, always in the same way, so that the
+// provider's cache keeps its prefix.
 //
-// Content first goes through `CONTENT_PASSES`, entry by entry. Here the entries are joined: tool calls get their
-// names, results follow their calls (missing ones are synthesised, those without a call are dropped), consecutive messages of one
-// role become one, block after block, and `(session bootstrap)` precedes an answer that would be first.
+// Content first goes through `CONTENT_PASSES`, entry by entry. Here the entries are joined: tool
+// calls get their names, results follow their calls (missing ones are synthesised, those without a
+// call are dropped), consecutive messages of one role become one, block after block, and `(session
+// bootstrap)` precedes an answer that would be first.
 //
-// A history grows at its end only. Adding an entry costs what the entry costs, however long the history is: only the last message
-// (the last two while an answer is continued) is ever replaced, by a new object; those before it always stay the same objects.
-// Calls always have results: error results are placeholders until their own arrive.
+// A history grows at its end only. Adding an entry costs what the entry costs, however long the
+// history is: only the last message (the last two while an answer is continued) is ever replaced,
+// by a new object; those before it always stay the same objects. Calls always have results: error
+// results are placeholders until their own arrive.
 import {
   type ContentBlock,
   type ToolResultBlock,
@@ -46,7 +49,10 @@ export interface HistoryRules {
   imagesAfterSeq?: number;
   /** True when the model that is asked wrote this entry; absent: it wrote all. */
   isOwn?: (seq: number) => boolean;
-  /** False: the reasoning of this entry is of a key that cannot be read by that of the call; absent: it never is. */
+  /**
+   * False: the reasoning of this entry is of a key that cannot be read by that of the call; absent:
+   * it never is.
+   */
   isOfScope?: (seq: number) => boolean;
   /** Blocks that are shown after the content of an entry. */
   imagesOf?: (seq: number) => readonly ContentBlock[];
@@ -57,9 +63,15 @@ export interface HistoryRules {
 export interface History {
   /** The messages to send. Grows with `push`; the messages themselves are never changed. */
   readonly messages: readonly ModelMessage[];
-  /** For each message, the number of the entry that it begins with; 0: it begins with something made up here. */
+  /**
+   * For each message, the number of the entry that it begins with; 0: it begins with something made
+   * up here.
+   */
   readonly seqs: readonly number[];
-  /** For each message and each of its blocks, the entry that it is of (0: made up here). Empty unless traced. */
+  /**
+   * For each message and each of its blocks, the entry that it is of (0: made up here). Empty
+   * unless traced.
+   */
   readonly trace: readonly (readonly number[])[];
   /** Adds an entry at the end. Entries that are not active, or hold nothing, add nothing. */
   push(entry: HistoryEntry): void;
@@ -188,7 +200,8 @@ class GrowingHistory implements History {
     if (said.length > 0) this.#tail.said.push(said);
   }
 
-  // Providers require each id once in a whole conversation; scripted and resumed models repeat them.
+  // Providers require each id once in a whole conversation; scripted and resumed models repeat
+  // them.
   #openCall(block: Extract<ContentBlock, { type: 'tool_use' }>): ContentBlock {
     const id = giveCallId(block.id, this.#policy.callIds, this.#usedIds);
     this.#tail.calls.push({ id, originalId: block.id, result: null });
@@ -252,10 +265,10 @@ function missingResult(id: string): ToolResultBlock {
   return { type: 'tool_result', tool_use_id: id, content: MISSING_RESULT, is_error: true };
 }
 
-// The repair of a message's content, block by block: an ordered list of passes over the content of one entry. Each takes the
-// blocks and returns them, the same array when it has nothing to change; none reads other entries, none loses a text. Repairs
-// that need several entries (names and pairs of tool calls, the order of roles) is done where entries are joined:
-// prepare-history.ts.
+// The repair of a message's content, block by block: an ordered list of passes over the content of
+// one entry. Each takes the blocks and returns them, the same array when it has nothing to change;
+// none reads other entries, none loses a text. Repairs that need several entries (names and pairs
+// of tool calls, the order of roles) is done where entries are joined: prepare-history.ts.
 
 /** The facts of its entry that a pass gets. */
 export interface PassContext {
@@ -263,7 +276,10 @@ export interface PassContext {
   policy: FamilyPolicy;
   /** True when the model that is asked wrote this entry itself. */
   isOwn: boolean;
-  /** The name of the model that is asked, with its provider; absent: none that needs something back with its blocks. */
+  /**
+   * The name of the model that is asked, with its provider; absent: none that needs something back
+   * with its blocks.
+   */
   model?: string;
   provenance: EntryProvenance | null;
   /** Images that are shown after the content. */
@@ -307,13 +323,18 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 const REASONING_SIGNATURE = /^rs_|"id":"rs_/;
 const SIGNATURE_FIELDS = ['thought_signature', 'thoughtSignature'];
 
-/** True when a call can be sent to a provider: it has a name and an id, and its input is an object. */
+/**
+ * True when a call can be sent to a provider: it has a name and an id, and its input is an object.
+ */
 export function isWholeToolCall({ id, name, input }: { id: unknown; name: unknown; input: unknown }): boolean {
   if (typeof id !== 'string' || id === '' || typeof name !== 'string' || !TOOL_NAME.test(name)) return false;
   return typeof input === 'object' && input !== null && !Array.isArray(input);
 }
 
-/** Marks a message of another session with its origin, so that the model does not mistake it for the user's. */
+/**
+ * Marks a message of another session with its origin, so that the model does not mistake it for the
+ * user's.
+ */
 function markInterSession(content: readonly ContentBlock[], { provenance }: PassContext): readonly ContentBlock[] {
   if (provenance?.kind !== 'inter_session') return content;
   const { sourceSession, sourceChannel, sourceTool } = provenance;
@@ -335,7 +356,10 @@ function keepBlocksOfRole(content: readonly ContentBlock[], { role }: PassContex
   return keep(content, (block) => BLOCKS_OF[role].has(block.type));
 }
 
-/** Halves of characters and NULs, which providers refuse: earlier versions stored them, and tools may return them. */
+/**
+ * Halves of characters and NULs, which providers refuse: earlier versions stored them, and tools
+ * may return them.
+ */
 function mendText(content: readonly ContentBlock[]): readonly ContentBlock[] {
   return changeEach(content, (block) => (isThinking(block) ? mendThought(block) : storableValue(block)));
 }
@@ -362,7 +386,10 @@ function noteOf(fault: string | null): TextBlock | null {
   return { type: 'text', text: `[session:history] omitted ${what}` };
 }
 
-/** What another model needs back means nothing to this one, and its API refuses fields that it does not know. */
+/**
+ * What another model needs back means nothing to this one, and its API refuses fields that it does
+ * not know.
+ */
 function dropForeignOrigins(content: readonly ContentBlock[], { model }: PassContext): readonly ContentBlock[] {
   return changeEach(content, (block) => {
     const origin = originOf(block);
@@ -388,7 +415,10 @@ function dropOtherThinking(content: readonly ContentBlock[], { policy, isOwn }: 
   }
 }
 
-/** A thought without a valid signature cannot be replayed as one; where the family allows it, it stays as text. */
+/**
+ * A thought without a valid signature cannot be replayed as one; where the family allows it, it
+ * stays as text.
+ */
 function checkSignatures(content: readonly ContentBlock[], { policy }: PassContext): readonly ContentBlock[] {
   if (policy.thinking === 'signed') {
     return changeEach(content, (block) =>
@@ -400,7 +430,9 @@ function checkSignatures(content: readonly ContentBlock[], { policy }: PassConte
   return keep(content, (block) => block.type !== 'thinking' || hasOrigin(block) || block.signature !== '');
 }
 
-/** Signatures that another provider put on texts and calls mean nothing to this one, or are refused. */
+/**
+ * Signatures that another provider put on texts and calls mean nothing to this one, or are refused.
+ */
 function dropForeignSignatures(content: readonly ContentBlock[], { policy }: PassContext): readonly ContentBlock[] {
   return policy.dropsForeignSignatures ? changeEach(content, (block) => without(block, SIGNATURE_FIELDS)) : content;
 }

@@ -1,14 +1,15 @@
-// What the families of providers want of a history, as a table: everything that differs between them is a value here, and the passes
-// ask the table. The built-in transport is of the Anthropic family; a transport of a plugin, or the configuration, names another one.
-// The names of tool calls are made valid by the same table.
+// What the families of providers want of a history, as a table: everything that differs between
+// them is a value here, and the passes ask the table. The built-in transport is of the Anthropic
+// family; a transport of a plugin, or the configuration, names another one. The names of tool calls
+// are made valid by the same table.
 
 export const PROVIDER_FAMILIES = ['anthropic', 'google', 'openai', 'mistral'] as const;
 
 export type ProviderFamily = (typeof PROVIDER_FAMILIES)[number];
 
 /**
- * How a provider writes the arguments of tool calls: some encode `<`, `&` and quotes in their texts as in HTML. They are decoded before a
- * tool sees them.
+ * How a provider writes the arguments of tool calls: some encode `<`, `&` and quotes in their texts
+ * as in HTML. They are decoded before a tool sees them.
  */
 export const ARGUMENT_ENCODINGS = ['none', 'html-entities'] as const;
 
@@ -18,9 +19,9 @@ export type ArgumentEncoding = (typeof ARGUMENT_ENCODINGS)[number];
 export type CallIdForm = 'native' | 'native40' | 'strict' | 'strict9';
 
 /**
- * How thinking is replayed. `own`: kept with its signature for the model that thought it, else left out. `signed`: kept with
- * a signature, else plain text. `reasoning`: only reasoning items (`rs_` signatures) that something follows are kept.
- * `never`: left out.
+ * How thinking is replayed. `own`: kept with its signature for the model that thought it, else left
+ * out. `signed`: kept with a signature, else plain text. `reasoning`: only reasoning items (`rs_`
+ * signatures) that something follows are kept. `never`: left out.
  */
 export type ThinkingPolicy = 'own' | 'signed' | 'reasoning' | 'never';
 
@@ -66,9 +67,9 @@ export const FAMILY_POLICIES: Readonly<Record<ProviderFamily, FamilyPolicy>> = {
   },
 };
 
-// The names of tool calls as a provider takes them: of its letters, not too long, and each once in a whole conversation. A name that
-// is fine already stays as it is; a new one depends on the old one and on the names before it alone, so it is the same in
-// every request.
+// The names of tool calls as a provider takes them: of its letters, not too long, and each once in
+// a whole conversation. A name that is fine already stays as it is; a new one depends on the old
+// one and on the names before it alone, so it is the same in every request.
 
 interface Form {
   foreign: RegExp;

@@ -1,9 +1,11 @@
-// Pruning: old tool results are the largest and least useful part of a long context. This file decides how much of them a request
-// still shows, and builds that view. Rows are never changed; only the view of one request is pruned.
+// Pruning: old tool results are the largest and least useful part of a long context. This file
+// decides how much of them a request still shows, and builds that view. Rows are never changed;
+// only the view of one request is pruned.
 //
-// When. A provider keeps the prefix of the last request for some minutes (the ttl) and takes it at a tenth of the price. Changing
-// old messages would throw that away, so nothing is decided while the cache may still be warm: the caller asks only when the time
-// since the last call is over the ttl. The decision is kept (`PruningView`) and every later request shows it byte for byte, until
+// When. A provider keeps the prefix of the last request for some minutes (the ttl) and takes it at
+// a tenth of the price. Changing old messages would throw that away, so nothing is decided while
+// the cache may still be warm: the caller asks only when the time since the last call is over the
+// ttl. The decision is kept (`PruningView`) and every later request shows it byte for byte, until
 // the cache has expired again and the context has grown enough to prune more.
 //
 // How far. The context is estimated in characters and compared with the model's window:
@@ -13,25 +15,30 @@
 //                      maxChars keep their        replaced by a placeholder,
 //                      head and their tail        until it is below again
 //
-// Clearing is worth its loss only when it saves much: it needs `minPrunableToolChars` of prunable results.
+// Clearing is worth its loss only when it saves much: it needs `minPrunableToolChars` of prunable
+// results.
 //
-// What stays. Everything that is no tool result. Results before the first user message (the setup of a session), results after the
-// last `keepLastAssistants` answers (what the model works with), results that hold images, results of tools that the configuration
-// keeps, and messages without a row (added by a plugin).
+// What stays. Everything that is no tool result. Results before the first user message (the setup
+// of a session), results after the last `keepLastAssistants` answers (what the model works with),
+// results that hold images, results of tools that the configuration keeps, and messages without a
+// row (added by a plugin).
 //
-// How it is remembered. Both measures go from old to new and stop somewhere, so two numbers say all: results of calls in answers up
-// to `trimmedUntil` are trimmed, up to `clearedUntil` cleared. They are numbers of entries, which do not depend on what else the
-// view leaves out, so a later request finds the same results again even when its history begins elsewhere.
+// How it is remembered. Both measures go from old to new and stop somewhere, so two numbers say
+// all: results of calls in answers up to `trimmedUntil` are trimmed, up to `clearedUntil` cleared.
+// They are numbers of entries, which do not depend on what else the view leaves out, so a later
+// request finds the same results again even when its history begins elsewhere.
 //
-// What must hold (properties in the test): pruning never raises the estimate, never touches what is protected, and pruning what
-// is pruned changes nothing.
+// What must hold (properties in the test): pruning never raises the estimate, never touches what is
+// protected, and pruning what is pruned changes nothing.
 import { matchesPattern, cutHead, cutTail } from '../core/text.ts';
 import { changeContent, textOfResult, type ContentBlock, type ToolResultBlock } from '../core/content.ts';
 import { CHARS_PER_TOKEN, charsOfBlock, estimateChars } from '../core/content-size.ts';
 import type { ModelMessage } from '../core/model-request.ts';
 import type { PruningView } from '../core/view.ts';
 
-/** Messages of a request with the numbers of the entries that they begin with; below 1: of no row. */
+/**
+ * Messages of a request with the numbers of the entries that they begin with; below 1: of no row.
+ */
 export interface PruneMaterial {
   messages: readonly ModelMessage[];
   seqs: readonly number[];
@@ -40,7 +47,10 @@ export interface PruneMaterial {
 /** The names of the configuration (`contextPruning`), and the model's context window. */
 export interface PruningSettings {
   keepLastAssistants: number;
-  /** Share of the context window from which tool results are trimmed, and from which they are cleared. */
+  /**
+   * Share of the context window from which tool results are trimmed, and from which they are
+   * cleared.
+   */
   softTrimRatio: number;
   hardClearRatio: number;
   minPrunableToolChars: number;
@@ -55,8 +65,8 @@ export interface PruningSettings {
 const TRIM_ROOM_CHARS = 160;
 
 /**
- * How far to prune now; `before` is how far it was pruned until now. Returns `before` when it need not go further, also when that
- * is undefined: nothing is pruned.
+ * How far to prune now; `before` is how far it was pruned until now. Returns `before` when it need
+ * not go further, also when that is undefined: nothing is pruned.
  */
 export function decidePruning(
   material: PruneMaterial,
@@ -153,7 +163,10 @@ function prune(message: ModelMessage, answer: ModelMessage | undefined, seq: num
   });
 }
 
-/** Says which blocks after an answer may be pruned: results of tools that are not kept, without images. */
+/**
+ * Says which blocks after an answer may be pruned: results of tools that are not kept, without
+ * images.
+ */
 function prunableIn(
   answer: ModelMessage | undefined,
   { tools }: PruningView,

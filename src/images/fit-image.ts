@@ -1,7 +1,8 @@
-// Converts an image to what a provider accepts: one of four formats, at most 1200 pixels a side, at most 5 MiB of base64, upright, and without what
-// is not in the picture, such as the place where it was taken. An image that is all of this already keeps its bytes, but is decoded once anyway: the
-// provider refuses a whole conversation for one that is broken.
-// The library is loaded at the first image: a service that sees none does not pay for it.
+// Converts an image to what a provider accepts: one of four formats, at most 1200 pixels a side, at
+// most 5 MiB of base64, upright, and without what is not in the picture, such as the place where it
+// was taken. An image that is all of this already keeps its bytes, but is decoded once anyway: the
+// provider refuses a whole conversation for one that is broken. The library is loaded at the first
+// image: a service that sees none does not pay for it.
 import type { Metadata, Sharp, SharpOptions } from 'sharp';
 import { Gate } from '../gate.ts';
 
@@ -27,25 +28,35 @@ const BASE64_CHARS_MAX = 5 * 1024 * 1024;
 const PIXELS_MAX = 50_000_000;
 const DECODE_SECONDS_MAX = 10;
 
-/** How many images are decoded at the same time in a process: each may briefly take hundreds of megabytes. */
+/**
+ * How many images are decoded at the same time in a process: each may briefly take hundreds of
+ * megabytes.
+ */
 const DECODED_AT_ONCE_MAX = 2;
 export const DECODERS = new Gate(DECODED_AT_ONCE_MAX);
 
 interface PassedOn {
   mediaType: FittedImage['mediaType'];
-  /** Marks of what a file has beside its pixels: places, devices, people, comments, which side is up. Among other bytes one costs an encoding. */
+  /**
+   * Marks of what a file has beside its pixels: places, devices, people, comments, which side is
+   * up. Among other bytes one costs an encoding.
+   */
   metadata: RegExp;
 }
 
 const PASSED_ON: Readonly<Record<string, PassedOn>> = {
   png: { mediaType: 'image/png', metadata: /eXIf|tEXt|[iz]TXt|tIME|caBX/ },
-  // Every segment for applications except those of JFIF, of colours (ICC) and of Adobe's colours; further pictures; and comments.
+  // Every segment for applications except those of JFIF, of colours (ICC) and of Adobe's colours;
+  // further pictures; and comments.
   jpeg: { mediaType: 'image/jpeg', metadata: /\xff(?:[\xe1\xe3-\xed\xef\xfe]|\xe2..MPF)/s },
   gif: { mediaType: 'image/gif', metadata: /!\xfe|XMP DataXMP/ },
   webp: { mediaType: 'image/webp', metadata: /EXIF|XMP / },
 };
 
-/** How an image is encoded again, until it is small enough. The first keeps every pixel as it is; the last is small enough in any case. */
+/**
+ * How an image is encoded again, until it is small enough. The first keeps every pixel as it is;
+ * the last is small enough in any case.
+ */
 const ATTEMPTS: readonly { sidePx: number; quality: number | null }[] = [
   { sidePx: SIDE_PX_MAX, quality: null },
   { sidePx: SIDE_PX_MAX, quality: 85 },
@@ -53,7 +64,10 @@ const ATTEMPTS: readonly { sidePx: number; quality: number | null }[] = [
   { sidePx: 800, quality: 60 },
 ];
 
-/** The image as it can be sent. Throws `ImageFault` for bytes that are not an image, or cannot be decoded. */
+/**
+ * The image as it can be sent. Throws `ImageFault` for bytes that are not an image, or cannot be
+ * decoded.
+ */
 export async function fitImage(bytes: Buffer): Promise<FittedImage> {
   const format = sniffFormat(bytes);
   if (format === null) throw new ImageFault('not an image');
@@ -108,7 +122,10 @@ function base64Chars(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
 }
 
-/** By how they begin: names and declared types are not trusted. An SVG is a program and is not supported. */
+/**
+ * By how they begin: names and declared types are not trusted. An SVG is a program and is not
+ * supported.
+ */
 type ImageFormat = 'png' | 'jpeg' | 'gif' | 'webp' | 'tiff' | 'avif' | 'heif' | 'jxl' | 'bmp';
 
 /** Bytes at a place, as Latin-1 text. */

@@ -1,5 +1,5 @@
-// Loads the image files that a prompt names: inside the allowed folders only, bounded in number, size and time. What cannot be shown is
-// named with the reason, for the prompt to say so.
+// Loads the image files that a prompt names: inside the allowed folders only, bounded in number,
+// size and time. What cannot be shown is named with the reason, for the prompt to say so.
 import { join } from 'node:path';
 import type { ImageBlock } from '../core/content.ts';
 import type { Logger } from '../logger.ts';
@@ -14,7 +14,9 @@ export interface LoadedImages {
 
 export interface ImageLoaderOptions {
   dataDir: string;
-  /** Absolute folders, in addition to the workspace and the folder for media in the data directory. */
+  /**
+   * Absolute folders, in addition to the workspace and the folder for media in the data directory.
+   */
   roots: readonly string[];
   logger: Logger;
 }

@@ -1,5 +1,5 @@
-// Reads a file that a prompt named, if it is inside one of the allowed folders. A name in a prompt is untrusted, so nothing is revealed about files
-// outside: they are reported as missing.
+// Reads a file that a prompt named, if it is inside one of the allowed folders. A name in a prompt
+// is untrusted, so nothing is revealed about files outside: they are reported as missing.
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { openInside, readBytes } from '../files/inside.ts';
@@ -17,7 +17,10 @@ export interface Place {
   bytesMax: number;
 }
 
-/** The bytes of the file `name`: absolute, below the home (`~/`), or relative. Rejects only when a file inside cannot be read. */
+/**
+ * The bytes of the file `name`: absolute, below the home (`~/`), or relative. Rejects only when a
+ * file inside cannot be read.
+ */
 export async function readConfined(name: string, { workspaceDir, roots, bytesMax }: Place): Promise<ConfinedReading> {
   const path = name.startsWith('~/') ? join(homedir(), name.slice(2)) : name;
   const opened = await openInside(path, { base: workspaceDir, roots }).catch(() => null);

@@ -1,5 +1,6 @@
-// What a feature may add to the kernel: the one place where they meet. The kernel imports no feature; a feature declares one of these in
-// its `feature.ts`, and src/features.ts lists them. Each part is a function that loads its code, so that a process loads what its roles need.
+// What a feature may add to the kernel: the one place where they meet. The kernel imports no
+// feature; a feature declares one of these in its `feature.ts`, and src/features.ts lists them.
+// Each part is a function that loads its code, so that a process loads what its roles need.
 import type { OpenPart, OpenTracing, Role } from './process-part.ts';
 import type { CreateApiPart } from '../api/part.ts';
 import type { Route } from '../api/route.ts';

@@ -40,7 +40,10 @@ export interface ProcessPart {
   /** Repeated from when the process works until its drain, each for itself. */
   rounds?: readonly Omit<Rounds, 'database' | 'watch'>[];
   schedule?: ScheduleStep;
-  /** Sends the replies of a session: the jobs of the lane `deliver`. After `draining` it begins none, and on `signal` it leaves the one in progress. */
+  /**
+   * Sends the replies of a session: the jobs of the lane `deliver`. After `draining` it begins
+   * none, and on `signal` it leaves the one in progress.
+   */
   deliver?: (job: { sessionId: SessionId; signal: AbortSignal; draining: AbortSignal }) => Promise<unknown>;
   due?: DueDeliveries;
   /** Called when nothing of the process works any more. */
@@ -57,13 +60,21 @@ export interface DueDeliveries {
 /** Starts the traces of a process, which its parts are given. */
 export type OpenTracing = (process: Omit<Process, 'tracing'>) => Tracing & { stop(): Promise<void> };
 
-/** What begins by the clock. The scheduler calls those of all features one after the other, in one round: none may wait for anything but the database. */
+/**
+ * What begins by the clock. The scheduler calls those of all features one after the other, in one
+ * round: none may wait for anything but the database.
+ */
 export interface ScheduleStep {
-  /** Whether something is due within `SOON_SQL`, or has ended; absent: it is asked in each round. */
+  /**
+   * Whether something is due within `SOON_SQL`, or has ended; absent: it is asked in each round.
+   */
   work?: WorkQuestion;
   /** Applies the configuration: at the beginning, after a reload, and again when it has failed. */
   sync: () => Promise<void>;
-  /** Starts what is due; resolves with the milliseconds until more is, or null when that is not known. */
+  /**
+   * Starts what is due; resolves with the milliseconds until more is, or null when that is not
+   * known.
+   */
   start: (signal: AbortSignal) => Promise<number | null>;
   /** Called after all have started what is due: settles what has ended. */
   settle?: () => Promise<void>;

@@ -1,4 +1,5 @@
-// Whose limits the calls of a key count against: a hash of the address and the key, so a key that is changed is another account.
+// Whose limits the calls of a key count against: a hash of the address and the key, so a key that
+// is changed is another account.
 import { hash } from 'node:crypto';
 import { DEFAULT_PROVIDER } from '../core/models.ts';
 

@@ -1,6 +1,7 @@
-// The transports to Anthropic's Messages API, streamed and not. The SDK gives address and headers of a call and reads refusals; the call
-// itself is made here (decision 74). Retries belong to the turn's stored budget (G16) and deadlines to the caller's signal. What failed
-// becomes a `ModelError` below.
+// The transports to Anthropic's Messages API, streamed and not. The SDK gives address and headers
+// of a call and reads refusals; the call itself is made here (decision 74). Retries belong to the
+// turn's stored budget (G16) and deadlines to the caller's signal. What failed becomes a
+// `ModelError` below.
 import type { Readable } from 'node:stream';
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import type { Dispatcher } from 'undici';
@@ -30,11 +31,16 @@ export interface AnthropicOptions {
   headers?: Record<string, string>;
   /** False: answers come as one body. Absent: they are streamed. */
   isStreaming?: boolean;
-  /** Absent: Anthropic itself; else another provider with the same API, whose batches are not used. */
+  /**
+   * Absent: Anthropic itself; else another provider with the same API, whose batches are not used.
+   */
   provider?: string;
 }
 
-/** A model of Anthropic's Messages API, or of a compatible server at `baseUrl`. Cheap to make; holds a pool of connections. */
+/**
+ * A model of Anthropic's Messages API, or of a compatible server at `baseUrl`. Cheap to make; holds
+ * a pool of connections.
+ */
 export function createAnthropicModel(options: AnthropicOptions): Model {
   return createModel({ transports: [createAnthropicTransport(options)] });
 }
@@ -135,8 +141,8 @@ function parsed(text: string): object | undefined {
   }
 }
 
-// What a call throws, as a `ModelError`: refusals with their status and code, faults of the network, and answers that were cut or made
-// no sense.
+// What a call throws, as a `ModelError`: refusals with their status and code, faults of the
+// network, and answers that were cut or made no sense.
 
 /** The error of a call. Errors that are already in their final form stay as they are. */
 function toModelError(error: unknown, asked: ModelRequest): unknown {
@@ -146,7 +152,9 @@ function toModelError(error: unknown, asked: ModelRequest): unknown {
   return cutAnswer(error);
 }
 
-/** An error that the provider sends instead of an answer, or inside one; the latter has no status. */
+/**
+ * An error that the provider sends instead of an answer, or inside one; the latter has no status.
+ */
 function refusal(error: APIError, asked: ModelRequest): ModelError {
   const { status = null, headers } = error;
   const sent = { isForced: isForced(asked, toWireRequest(asked).tool_choice), takesReasoning: false };
@@ -176,7 +184,9 @@ const HEADERS: readonly (readonly [RateUnit, string])[] = [
   ['outputTokens', 'anthropic-ratelimit-output-tokens-remaining'],
 ];
 
-/** What is left of each limit that the headers name. Values that are not whole numbers are ignored. */
+/**
+ * What is left of each limit that the headers name. Values that are not whole numbers are ignored.
+ */
 export function readRemaining(headers: { get(name: string): string | null }): Amounts {
   return Object.fromEntries(
     HEADERS.flatMap(([unit, name]) => {
@@ -186,14 +196,22 @@ export function readRemaining(headers: { get(name: string): string | null }): Am
   );
 }
 
-// The body of a request to the Messages API, as bytes. What later requests have, too, is written once: tools, system prompt, and the beginning of a
-// conversation (decision 122). Its objects never change, and its bytes are dropped with them. What is not an object of the request itself was made for
-// one body and is not kept: a message with a cache breakpoint, which moves, or a tool whose schema had to be changed.
+// The body of a request to the Messages API, as bytes. What later requests have, too, is written
+// once: tools, system prompt, and the beginning of a conversation (decision 122). Its objects never
+// change, and its bytes are dropped with them. What is not an object of the request itself was made
+// for one body and is not kept: a message with a cache breakpoint, which moves, or a tool whose
+// schema had to be changed.
 
-/** When more bytes were written, all that are kept are dropped. Those whose objects are gone count, too, so it is an upper limit. */
+/**
+ * When more bytes were written, all that are kept are dropped. Those whose objects are gone count,
+ * too, so it is an upper limit.
+ */
 const KEPT_BYTES_MAX = 64 * 1024 * 1024;
 
-/** The first messages of a conversation, and their JSON with commas between them, which grows by a piece with each request. */
+/**
+ * The first messages of a conversation, and their JSON with commas between them, which grows by a
+ * piece with each request.
+ */
 interface Beginning {
   messages: ModelMessage[];
   pieces: Uint8Array[];
@@ -291,7 +309,10 @@ const encoder = new TextEncoder();
 const COMMA = encode(',');
 const CLOSE = encode(']');
 
-/** In memory of its own: `Buffer.from` puts a short text into a block of 8 kB, which stays as long as anything in it. */
+/**
+ * In memory of its own: `Buffer.from` puts a short text into a block of 8 kB, which stays as long
+ * as anything in it.
+ */
 function encode(text: string): Uint8Array {
   return encoder.encode(text);
 }

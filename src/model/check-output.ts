@@ -1,17 +1,23 @@
-// Checks the text of an answer against the schema that its message has named. The validator is made for each check (0.4 ms), so that a process keeps no
-// schema of a client, and it is loaded with the first.
+// Checks the text of an answer against the schema that its message has named. The validator is made
+// for each check (0.4 ms), so that a process keeps no schema of a client, and it is loaded with the
+// first.
 import type { ErrorObject } from 'ajv';
 import { isObject } from '../core/json.ts';
 import type { ResponseFormat } from '../core/response-format.ts';
 import { cutHead } from '../core/text.ts';
 import { repairArguments } from './repair-arguments.ts';
 
-/** `fits`: the JSON text, without what a model has put around it. `unfit`: what is wrong, in words. */
+/**
+ * `fits`: the JSON text, without what a model has put around it. `unfit`: what is wrong, in words.
+ */
 export type CheckedOutput = { kind: 'fits'; text: string } | { kind: 'unfit'; faults: string[] };
 
 const FAULTS_MAX = 10;
 const VALUE_CHARS_MAX = 200;
-/** All faults are listed as long as the characters of the text times those of the schema are no more. */
+/**
+ * All faults are listed as long as the characters of the text times those of the schema are no
+ * more.
+ */
 const ALL_FAULTS_SIZE_MAX = 10_000_000;
 
 export async function checkOutput(said: string, { schema }: ResponseFormat): Promise<CheckedOutput> {

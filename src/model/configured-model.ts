@@ -1,4 +1,5 @@
-// The model of a process, made from its configuration: transports, what providers need, and the observers that are switched on.
+// The model of a process, made from its configuration: transports, what providers need, and the
+// observers that are switched on.
 import { join } from 'node:path';
 import { decodeHTMLStrict } from 'entities/decode';
 import {
@@ -82,7 +83,10 @@ function withKey(make: (apiKey: string) => Transport): (key: ProviderKey) => Tra
   return ({ key, name, scope }) => ({ ...make(key), key: { name, scope } });
 }
 
-/** The form in which each provider takes histories and writes arguments: the configured one, otherwise that of its transport. */
+/**
+ * The form in which each provider takes histories and writes arguments: the configured one,
+ * otherwise that of its transport.
+ */
 function createWireForms(
   { models: { providers } }: Config,
   transports: readonly Transport[],

@@ -13,9 +13,10 @@ export function createPool(): Dispatcher {
 }
 
 /**
- * What a client of the SDK needs to send its requests: its own pool of connections. The `fetch` of Node gives up a response that sends
- * nothing for 300 s; which version of `undici` it is depends on that of Node, and a pool works only with the `fetch` of its own version.
- * It follows no redirects: a key must not be sent to another host.
+ * What a client of the SDK needs to send its requests: its own pool of connections. The `fetch` of
+ * Node gives up a response that sends nothing for 300 s; which version of `undici` it is depends on
+ * that of Node, and a pool works only with the `fetch` of its own version. It follows no redirects:
+ * a key must not be sent to another host.
  */
 export function connectionOptions(): Pick<ClientOptions, 'fetch' | 'fetchOptions'> {
   return {

@@ -1,5 +1,5 @@
-// The model: a transport, the reducer that builds an answer from its events, and the observers. All transports and providers use
-// it, so what holds for an answer holds for all of them.
+// The model: a transport, the reducer that builds an answer from its events, and the observers. All
+// transports and providers use it, so what holds for an answer holds for all of them.
 import { hash } from 'node:crypto';
 import type { Redact } from '../config/secrets.ts';
 import { FAMILY_POLICIES, type ProviderFamily } from '../history/provider-family.ts';
@@ -25,7 +25,9 @@ export interface ModelParts {
   observers?: readonly ModelObserver[];
   /** By provider, its family where that is another than its transport says. */
   families?: Readonly<Record<string, ProviderFamily>>;
-  /** By provider, what decodes the texts in the arguments of calls; absent: they come as they are. */
+  /**
+   * By provider, what decodes the texts in the arguments of calls; absent: they come as they are.
+   */
   argumentDecoders?: Readonly<Record<string, (text: string) => string>>;
   /** Removes secrets from the text about a failed call; absent: nothing is removed. */
   redact?: Redact;
@@ -165,8 +167,8 @@ function isReport({ type }: StreamEvent): boolean {
 }
 
 /**
- * The largest number of bytes of one answer before it fails as malformed (G28): each token in an event of its own, with the framing
- * around them.
+ * The largest number of bytes of one answer before it fails as malformed (G28): each token in an
+ * event of its own, with the framing around them.
  */
 function answerBytesMax(maxTokens: number): number {
   return Math.min(AROUND_BYTES + maxTokens * TOKEN_BYTES_MAX, ANSWER_BYTES_MAX);
@@ -188,7 +190,10 @@ function buildRules(
   };
 }
 
-/** Every error of a call passes here: the answer of a provider or a transport may repeat the key of the request. */
+/**
+ * Every error of a call passes here: the answer of a provider or a transport may repeat the key of
+ * the request.
+ */
 function toModelError(error: unknown, redact: Redact): unknown {
   if (error instanceof StreamFault) {
     const { type, errorCode, message } = error;
@@ -200,7 +205,10 @@ function toModelError(error: unknown, redact: Redact): unknown {
   return error instanceof ModelError ? redacted(error, redact) : error;
 }
 
-/** The same error, or a copy without secrets: what caused it would still hold them, so the copy has no cause. */
+/**
+ * The same error, or a copy without secrets: what caused it would still hold them, so the copy has
+ * no cause.
+ */
 function redacted(error: ModelError, redact: Redact): ModelError {
   const { status, retryAfterMs } = error;
   const type = redact(error.type);
@@ -212,11 +220,15 @@ function redacted(error: ModelError, redact: Redact): ModelError {
   return isClean ? error : new ModelError({ type, status, retryAfterMs, message, errorCode, requestId });
 }
 
-// Which tool a provider refuses: some count tools from 0 (`tools.3.custom.input_schema`), and no provider knows the MCP server of one.
+// Which tool a provider refuses: some count tools from 0 (`tools.3.custom.input_schema`), and no
+// provider knows the MCP server of one.
 
 const PLACES = [/\btools\.(\d+)\./, /function_?declarations\[(\d+)\]/i, /\btools\[(\d+)\]/];
 
-/** The error with the name of the tool that its request was refused for, and its MCP server; the same where it is about no tool. */
+/**
+ * The error with the name of the tool that its request was refused for, and its MCP server; the
+ * same where it is about no tool.
+ */
 export function nameRefusedTool(error: unknown, tools: readonly { name: string }[]): unknown {
   if (!(error instanceof ModelError) || (error.status !== 400 && error.status !== 422)) return error;
   const place = PLACES.flatMap((pattern) => pattern.exec(error.message)?.[1] ?? [])[0];

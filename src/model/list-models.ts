@@ -1,4 +1,5 @@
-// The names of the models that a server says it has: for a person who looks for what is wrong with one. No turn needs them.
+// The names of the models that a server says it has: for a person who looks for what is wrong with
+// one. No turn needs them.
 import type { Dispatcher } from 'undici';
 import { isObject } from '../core/json.ts';
 import { readRefusal as judge } from './ai-sdk/rules/read-refusal.ts';

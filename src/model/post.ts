@@ -1,5 +1,6 @@
-// One request to a provider and its answer as a stream of bytes, for all transports over HTTP: it is sent on a pool of connections, its lease is
-// checked at the last point, and no more of a refusal is read than needed.
+// One request to a provider and its answer as a stream of bytes, for all transports over HTTP: it
+// is sent on a pool of connections, its lease is checked at the last point, and no more of a
+// refusal is read than needed.
 import type { Readable } from 'node:stream';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { request, type Dispatcher } from 'undici';
@@ -26,21 +27,26 @@ export interface ProviderReply {
   bytes: Readable;
 }
 
-/** Sends a request and returns what answers it, a refusal too. Throws `ModelError` of the type `network` when nothing does. */
+/**
+ * Sends a request and returns what answers it, a refusal too. Throws `ModelError` of the type
+ * `network` when nothing does.
+ */
 export async function post(
   pool: Dispatcher,
   { url, method = 'POST', headers: sent, body }: OutgoingRequest,
   { signal, onWrite }: Pick<TransportCall, 'signal' | 'onWrite'>,
 ): Promise<ProviderReply> {
   const dispatcher = pool.compose(checkBeforeWrite(onWrite));
-  // By itself, `request` notices an abort only when the connection is made. It follows no redirects, so the key reaches one host only.
+  // By itself, `request` notices an abort only when the connection is made. It follows no
+  // redirects, so the key reaches one host only.
   const response = await orAborted(signal, () =>
     request(url, { method, headers: sent, body: body ?? null, signal, dispatcher }),
   ).catch(networkError);
   const headers = new Headers(Object.entries(response.headers).map(([name, value]) => [name, String(value)]));
   // Some servers compress without being asked.
   const bytes = unpackBody(response.body, headers.get('content-encoding') ?? '') ?? response.body;
-  // Its readers get its errors. Without this listener, the error of an answer that is not read would end the process.
+  // Its readers get its errors. Without this listener, the error of an answer that is not read
+  // would end the process.
   bytes.on('error', () => undefined);
   return { status: response.statusCode, headers, bytes };
 }
@@ -61,7 +67,10 @@ export async function toText(bytes: Readable, goesOn: (count: number) => boolean
   return new TextDecoder().decode(Buffer.concat(chunks));
 }
 
-/** How long the end of a response may follow its complete answer before the connection is closed, in milliseconds. */
+/**
+ * How long the end of a response may follow its complete answer before the connection is closed, in
+ * milliseconds.
+ */
 const AFTER_ANSWER_MS_MAX = 1000;
 
 /** What takes the events of an answer. */
@@ -72,9 +81,10 @@ interface EventReader {
 }
 
 /**
- * The events of an answer, each as it comes. A body of JSON, or of lines of JSON, is read as such events, too; one value is followed by `[DONE]`. Reads
- * to the end of the response, so that the next call can use the connection, and closes it when the server does not end a complete answer. Throws what
- * breaks the connection before that.
+ * The events of an answer, each as it comes. A body of JSON, or of lines of JSON, is read as such
+ * events, too; one value is followed by `[DONE]`. Reads to the end of the response, so that the
+ * next call can use the connection, and closes it when the server does not end a complete answer.
+ * Throws what breaks the connection before that.
  */
 export async function* readEvents(
   bytes: Readable,
@@ -83,7 +93,9 @@ export async function* readEvents(
   const read: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (event) => void read.push(event) });
   const decoder = new TextDecoder();
-  /** The pieces of a body that is no stream of events; null: it is one, or that is not known yet. */
+  /**
+   * The pieces of a body that is no stream of events; null: it is one, or that is not known yet.
+   */
   let body: string[] | null = null;
   let hasBegun = false;
   let timer: NodeJS.Timeout | undefined;
@@ -153,10 +165,12 @@ function toMessage(error: unknown): string {
 // The last point at which a request can be held back.
 
 /**
- * An interceptor that calls `check` when a request is about to be written on a connected socket, and gives the request up with what `check`
- * throws. A check before the call comes too early (G7): between it and the first byte lie the queue of the pool and the making of a
- * connection, with waits in which a process can be paused past its lease. Between this check and the write of head and body to the socket
- * there is no wait for anything outside of the process. A pause in just that instant, of about 0.1 ms, cannot be noticed from here.
+ * An interceptor that calls `check` when a request is about to be written on a connected socket,
+ * and gives the request up with what `check` throws. A check before the call comes too early (G7):
+ * between it and the first byte lie the queue of the pool and the making of a connection, with
+ * waits in which a process can be paused past its lease. Between this check and the write of head
+ * and body to the socket there is no wait for anything outside of the process. A pause in just that
+ * instant, of about 0.1 ms, cannot be noticed from here.
  */
 function checkBeforeWrite(check: () => void): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) =>

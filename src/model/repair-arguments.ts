@@ -1,6 +1,7 @@
-// Arguments of tool calls that are nearly JSON: unquoted keys, single quotes, literals of other languages, commas too many or too few,
-// line ends and backslashes that were not escaped, a sentence in front, a fence around. What is cut off is never completed: half a
-// command must not run.
+// Arguments of tool calls that are nearly JSON: unquoted keys, single quotes, literals of other
+// languages, commas too many or too few, line ends and backslashes that were not escaped, a
+// sentence in front, a fence around. What is cut off is never completed: half a command must not
+// run.
 import { jsonrepair } from 'jsonrepair';
 import { parseExactly } from '../core/json.ts';
 
@@ -19,7 +20,9 @@ export function repairArguments(raw: string): Record<string, unknown> | null {
   return parseObject(escaped) ?? parseRepaired(escaped);
 }
 
-/** The text without a fence around it, and without the escapes of a JSON text that holds the object. */
+/**
+ * The text without a fence around it, and without the escapes of a JSON text that holds the object.
+ */
 function unwrapped(raw: string): string {
   const text = raw.trim().replace(/^```\w*\s*|(?<!\s)\s*```$/g, '');
   const isEscaped = /^\{\s*\\"/.test(text);
@@ -57,7 +60,9 @@ function isWhole(text: string): boolean {
   return quote === '' && depth <= 0;
 }
 
-/** A backslash before a character that JSON does not escape is a backslash: `\d`, `\$`, `C:\dir`. */
+/**
+ * A backslash before a character that JSON does not escape is a backslash: `\d`, `\$`, `C:\dir`.
+ */
 function escapeLoneBackslashes(text: string): string {
   return text.replace(/\\(?:["'\\/bfnrt]|u[0-9a-fA-F]{4})|\\/g, (found) => (found === '\\' ? '\\\\' : found));
 }

@@ -1,6 +1,7 @@
-// The transport port: how one request is sent to a provider and the events of its answer are returned. Which transport serves a
-// model is chosen per call, by the model's provider; plugins may provide transports of their own. Details of a provider (a prompt
-// cache that must be created first, a socket instead of a request) stay inside its transport.
+// The transport port: how one request is sent to a provider and the events of its answer are
+// returned. Which transport serves a model is chosen per call, by the model's provider; plugins may
+// provide transports of their own. Details of a provider (a prompt cache that must be created
+// first, a socket instead of a request) stay inside its transport.
 import { type ArgumentEncoding, type ProviderFamily, FAMILY_POLICIES } from '../history/provider-family.ts';
 import type { Amounts } from '../core/rate-limit.ts';
 import { DEFAULT_PROVIDER, takesOutputFormat } from '../core/models.ts';
@@ -26,17 +27,23 @@ export interface TransportCall {
   request: ModelRequest;
   /** The session of the call: the same key for all requests that begin alike; absent: none. */
   sessionKey?: string;
-  /** The first message that is new since the last answer of this model and key; absent: not known. */
+  /**
+   * The first message that is new since the last answer of this model and key; absent: not known.
+   */
   newFrom?: number;
   /** Extra headers, for audit. */
   headers: Record<string, string>;
   /** Aborts the call; `send` then rejects, with anything. */
   signal: AbortSignal;
-  /** Call it once, right before the request is sent: the body as it is sent, and its hash in hex where that is known. */
+  /**
+   * Call it once, right before the request is sent: the body as it is sent, and its hash in hex
+   * where that is known.
+   */
   onSent: (body: string | Uint8Array, sha256?: string) => void;
   /**
-   * Call it, where that is possible, when the connection is made and the request is about to be written: throws when nothing may be sent
-   * any more, because the lease of the call has ended in the meantime (G7).
+   * Call it, where that is possible, when the connection is made and the request is about to be
+   * written: throws when nothing may be sent any more, because the lease of the call has ended in
+   * the meantime (G7).
    */
   onWrite: () => void;
   /** Call it with what is left of the provider's rate limits, if the provider reports it. */
@@ -44,8 +51,9 @@ export interface TransportCall {
   /** Call it for each received chunk, with its number of bytes. */
   onBytes: (count: number) => void;
   /**
-   * Call it with each event, in order. Returns true when the answer is complete: the rest is not read. It throws `StreamFault` when
-   * the events are not a valid answer; `send` then closes the connection and rejects with that error.
+   * Call it with each event, in order. Returns true when the answer is complete: the rest is not
+   * read. It throws `StreamFault` when the events are not a valid answer; `send` then closes the
+   * connection and rejects with that error.
    */
   onEvent: (event: StreamEvent) => boolean;
 }
@@ -57,26 +65,41 @@ export interface Transport {
   readonly provider: string;
   /** Whose limits its calls count against; absent: the provider's name. */
   readonly account?: string;
-  /** The key that it uses; absent: its provider has none by name. A provider with several keys has a transport for each. */
+  /**
+   * The key that it uses; absent: its provider has none by name. A provider with several keys has a
+   * transport for each.
+   */
   readonly key?: { name: string; scope: string };
-  /** Of which family the provider is: decides in what form it takes the history of a conversation. Absent: anthropic. */
+  /**
+   * Of which family the provider is: decides in what form it takes the history of a conversation.
+   * Absent: anthropic.
+   */
   readonly family?: ProviderFamily;
   /** How it writes the arguments of tool calls; absent: as they are. */
   readonly toolCallArgumentsEncoding?: ArgumentEncoding;
   /** The body of a call in a batch of the provider; absent: it has no batches. */
   batchParams?(request: ModelRequest): object;
-  /** The body that `send` would send; nothing is sent. Absent: it is that of the Messages API, or only the transport knows it. */
+  /**
+   * The body that `send` would send; nothing is sent. Absent: it is that of the Messages API, or
+   * only the transport knows it.
+   */
   writeBody?(call: Pick<TransportCall, 'request' | 'sessionKey'>): Promise<Uint8Array>;
-  /** The names of the models that the provider lists; absent: it has no list that is known. Throws `ModelError`. */
+  /**
+   * The names of the models that the provider lists; absent: it has no list that is known. Throws
+   * `ModelError`.
+   */
   readonly listModels?: ((signal: AbortSignal) => Promise<string[]>) | undefined;
   /**
-   * Sends one request, without retries of its own, and resolves when `onEvent` has said that the answer is complete. Throws
-   * `ModelError` for anything the provider or the network did wrong, a stream that ends too early included.
+   * Sends one request, without retries of its own, and resolves when `onEvent` has said that the
+   * answer is complete. Throws `ModelError` for anything the provider or the network did wrong, a
+   * stream that ends too early included.
    */
   send(call: TransportCall): Promise<void>;
 }
 
-/** The first of `transports` that serves the provider of a request, with its key where there is one. */
+/**
+ * The first of `transports` that serves the provider of a request, with its key where there is one.
+ */
 export function findTransport(
   transports: readonly Transport[],
   { provider = DEFAULT_PROVIDER, key }: Addressee,
@@ -87,7 +110,10 @@ export function findTransport(
   return transports.find((transport) => transport.provider === provider && transport.key?.name === key) ?? first;
 }
 
-/** The same. Throws `ModelError`, as for a model that does not exist: the provider may have been removed while a turn was open. */
+/**
+ * The same. Throws `ModelError`, as for a model that does not exist: the provider may have been
+ * removed while a turn was open.
+ */
 export function selectTransport(transports: readonly Transport[], request: Addressee): Transport {
   const { provider = DEFAULT_PROVIDER } = request;
   const found = findTransport(transports, request);
@@ -103,8 +129,9 @@ export function selectTransport(transports: readonly Transport[], request: Addre
   });
 }
 
-// The body that goes over the wire to the Messages API, made from a model request. Pure and deterministic: the same request
-// gives the same bytes, which the provider's prompt cache and the stored record of a call depend on.
+// The body that goes over the wire to the Messages API, made from a model request. Pure and
+// deterministic: the same request gives the same bytes, which the provider's prompt cache and the
+// stored record of a call depend on.
 
 type CachedBlock = ContentBlock & { cache_control?: CacheControl };
 
@@ -121,8 +148,8 @@ export interface WireRequest extends Sampling {
 }
 
 /**
- * The body for a request, with cache breakpoints in its messages (docs/decisions/0012). The request stays untouched; all of its
- * blocks but the marked ones are shared with the result.
+ * The body for a request, with cache breakpoints in its messages (docs/decisions/0012). The request
+ * stays untouched; all of its blocks but the marked ones are shared with the result.
  */
 export function toWireRequest(
   asked: ModelRequest,
@@ -158,7 +185,10 @@ function withoutOrigins(messages: readonly ModelMessage[]): ModelMessage[] {
   );
 }
 
-/** The form of the answer as the API takes it; undefined: there is none, or the model or the schema needs a tool for it. */
+/**
+ * The form of the answer as the API takes it; undefined: there is none, or the model or the schema
+ * needs a tool for it.
+ */
 function toFormat({ model, responseFormat }: ModelRequest): { type: 'json_schema'; schema: object } | undefined {
   if (responseFormat === undefined || !takesOutputFormat(model) || !isClosed(responseFormat.schema)) return undefined;
   try {
@@ -168,7 +198,10 @@ function toFormat({ model, responseFormat }: ModelRequest): { type: 'json_schema
   }
 }
 
-/** The API takes objects whose fields are all named. What else it does not take becomes words of a description. */
+/**
+ * The API takes objects whose fields are all named. What else it does not take becomes words of a
+ * description.
+ */
 function isClosed(schema: unknown): boolean {
   if (!isObject(schema)) return !Array.isArray(schema) || schema.every(isClosed);
   const { type, properties, additionalProperties = properties === undefined && type === 'object' } = schema;
@@ -178,17 +211,21 @@ function isClosed(schema: unknown): boolean {
   return [...named, items, anyOf, oneOf, allOf].every(isClosed);
 }
 
-/** The body of the same call in a message batch, which takes no `stream`, not even false, and at least one token. */
+/**
+ * The body of the same call in a message batch, which takes no `stream`, not even false, and at
+ * least one token.
+ */
 export function toBatchParams(request: ModelRequest): Omit<WireRequest, 'stream'> {
   const { stream: _stream, ...params } = toWireRequest(request, { isStreaming: false });
   return { ...params, max_tokens: Math.max(1, params.max_tokens) };
 }
 
 /**
- * The provider reads from its cache the longest prefix that ends at a breakpoint of an earlier request, but searches only so many
- * blocks back from a breakpoint of this one. So there is one at the end, and one where the previous request ended: whatever was added
- * since, a batch of thirty calls or a long prompt, the prefix up to there is found. With the one after the stable part of the system
- * prompt that makes three of the four that a request may have.
+ * The provider reads from its cache the longest prefix that ends at a breakpoint of an earlier
+ * request, but searches only so many blocks back from a breakpoint of this one. So there is one at
+ * the end, and one where the previous request ended: whatever was added since, a batch of thirty
+ * calls or a long prompt, the prefix up to there is found. With the one after the stable part of
+ * the system prompt that makes three of the four that a request may have.
  */
 function withBreakpoints(messages: readonly ModelMessage[]): WireRequest['messages'] {
   const marked: WireRequest['messages'] = [...messages];

@@ -1,6 +1,7 @@
-// A request to a URL that an outsider may have chosen (G30). The address is judged where the connection is made, on what the name
-// resolves to for that very connection, so a name that answers differently the second time gains nothing. A redirect is answered as it
-// is and never followed: the caller makes a new request, which is judged like the first.
+// A request to a URL that an outsider may have chosen (G30). The address is judged where the
+// connection is made, on what the name resolves to for that very connection, so a name that answers
+// differently the second time gains nothing. A redirect is answered as it is and never followed:
+// the caller makes a new request, which is judged like the first.
 import { lookup as resolve, type LookupAddress } from 'node:dns';
 import { request as requestHttp, type IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
@@ -26,8 +27,9 @@ export class AddressRefusedError extends Error {
 }
 
 /**
- * Sends one request and resolves with the head of its answer; the caller reads or destroys the body. Rejects with the signal's reason,
- * with `AddressRefusedError` before anything was sent, or with the error of the connection.
+ * Sends one request and resolves with the head of its answer; the caller reads or destroys the
+ * body. Rejects with the signal's reason, with `AddressRefusedError` before anything was sent, or
+ * with the error of the connection.
  */
 export function sendGuarded(request: GuardedRequest): Promise<IncomingMessage> {
   const { url, method, headers, body, mayReach, signal } = request;
@@ -52,7 +54,10 @@ export function sendGuarded(request: GuardedRequest): Promise<IncomingMessage> {
   return promise;
 }
 
-/** True when a list of hosts names the host of a URL, alone (`wiki.lan`) or with its port (`wiki.lan:8080`). */
+/**
+ * True when a list of hosts names the host of a URL, alone (`wiki.lan`) or with its port
+ * (`wiki.lan:8080`).
+ */
 export function isHostListed({ hostname, port, protocol }: URL, hosts: readonly string[]): boolean {
   const portInUse = port === '' ? (protocol === 'https:' ? '443' : '80') : port;
   return hosts.some((host) => host === hostname || host === `${hostname}:${portInUse}`);

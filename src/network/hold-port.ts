@@ -1,5 +1,5 @@
-// Keeps the address of a service while it starts: a port that is in use ends the start before anything is made, and a client that comes early
-// is asked to come again.
+// Keeps the address of a service while it starts: a port that is in use ends the start before
+// anything is made, and a client that comes early is asked to come again.
 import { createServer } from 'node:http';
 
 export interface HeldPort {
@@ -24,7 +24,10 @@ const STARTING = JSON.stringify({
   code: 'starting',
 });
 
-/** Listens, and answers every request with 503 `starting`. Rejects with `EADDRINUSE`, or with code `address_unusable`. Port 0 needs no holding. */
+/**
+ * Listens, and answers every request with 503 `starting`. Rejects with `EADDRINUSE`, or with code
+ * `address_unusable`. Port 0 needs no holding.
+ */
 export async function holdPort(address: { host: string; port: number }): Promise<HeldPort> {
   if (address.port === 0) return { release: () => Promise.resolve() };
   const server = createServer((_request, response) => {

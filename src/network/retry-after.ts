@@ -1,14 +1,22 @@
-// Reads how long a server asks to wait, from the headers of its answer: a provider, a receiver of webhooks.
+// Reads how long a server asks to wait, from the headers of its answer: a provider, a receiver of
+// webhooks.
 
-/** A longer wait is a mistake of the server (epoch seconds, a date in another century): it counts as absent. */
+/**
+ * A longer wait is a mistake of the server (epoch seconds, a date in another century): it counts as
+ * absent.
+ */
 export const RETRY_AFTER_MS_MAX = 31 * 86_400_000;
 
-/** The two forms of a date that servers send: `Thu, 01 Jan 2026 00:00:30 GMT` and `2026-01-01T00:00:30Z`. */
+/**
+ * The two forms of a date that servers send: `Thu, 01 Jan 2026 00:00:30 GMT` and
+ * `2026-01-01T00:00:30Z`.
+ */
 const DATE = /^(?:[A-Z][a-z]{2,8}, .{1,30} GMT|\d{4}-\d{2}-\d{2}T[\d:.]{5,20}Z)$/;
 
 /**
- * The wait in milliseconds that `retry-after-ms` or `retry-after` (seconds, or a date seen from `nowMs`) asks for; null when neither says
- * anything plausible. A date in the past is a wait of 0. The caller caps it: it knows how long it can wait.
+ * The wait in milliseconds that `retry-after-ms` or `retry-after` (seconds, or a date seen from
+ * `nowMs`) asks for; null when neither says anything plausible. A date in the past is a wait of 0.
+ * The caller caps it: it knows how long it can wait.
  */
 export function readRetryAfter(headers: { get(name: string): string | null }, nowMs: number): number | null {
   const header = headers.get('retry-after')?.trim() ?? '';

@@ -20,7 +20,10 @@ export function unpackBody(body: Readable, encoding = ''): Readable | null {
   }
 }
 
-/** `deflate` is the format of zlib, but some servers send its content alone: without the header, both are read alike. */
+/**
+ * `deflate` is the format of zlib, but some servers send its content alone: without the header,
+ * both are read alike.
+ */
 async function* withoutZlibHeader(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let headerBytes: number | null = null;
   for await (const chunk of packed) {

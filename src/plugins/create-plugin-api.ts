@@ -1,5 +1,5 @@
-// The API with which a plugin registers its parts. Each call is checked; after `close` nothing more can be registered, so that the
-// capabilities of a process do not change while it runs.
+// The API with which a plugin registers its parts. Each call is checked; after `close` nothing more
+// can be registered, so that the capabilities of a process do not change while it runs.
 import { PluginValueError, readPromptContribution, readTextTransforms } from '../prompt/read-contributions.ts';
 import { neutralise } from '../prompt/untrusted-text.ts';
 import type { TextTransforms } from '../model/stream/replace-text.ts';
@@ -97,7 +97,8 @@ export function createPluginApi(options: PluginApiOptions): { api: PluginApi; cl
     registerTransport: (transport) =>
       register('registerTransport', () => {
         const read = readTransport(path, transport);
-        // The whole request and answer of a model pass through a transport, so it could insert any text.
+        // The whole request and answer of a model pass through a transport, so it could insert any
+        // text.
         if (!mayChangePrompts) return leaveOut('registerTransport');
         if (registrations.transports.some(({ provider }) => provider === read.provider)) {
           throw new PluginError(path, `another plugin already serves the provider ${JSON.stringify(read.provider)}`);

@@ -1,20 +1,27 @@
-// What a harness is: something of a plugin that answers turns in place of the built-in loop (a coding agent, another runtime). It is given
-// what the model would be asked, and gives an answer; everything around it stays Holdfast's: the transcript, the tool calls with their
-// ledger, steering, deadlines, and the commit of the answer.
+// What a harness is: something of a plugin that answers turns in place of the built-in loop (a
+// coding agent, another runtime). It is given what the model would be asked, and gives an answer;
+// everything around it stays Holdfast's: the transcript, the tool calls with their ledger,
+// steering, deadlines, and the commit of the answer.
 import type { ContentBlock } from '../core/content.ts';
 import type { ModelMessage, ModelStopReason, ToolSpec, Usage } from '../core/model-request.ts';
 
 export interface Harness {
-  /** 1 to 64 of `a-z 0-9 _ -`, neither `built-in` nor `auto`: what `harness.runtime` of an agent names it by. */
+  /**
+   * 1 to 64 of `a-z 0-9 _ -`, neither `built-in` nor `auto`: what `harness.runtime` of an agent
+   * names it by.
+   */
   readonly id: string;
   /** Among those that support a model, the one with the highest value is used; absent: 0. */
   readonly priority?: number;
-  /** Whether it supports a model; called when a turn is opened. Must be quick. If it throws, it counts as no. */
+  /**
+   * Whether it supports a model; called when a turn is opened. Must be quick. If it throws, it
+   * counts as no.
+   */
   supports(target: HarnessTarget): boolean;
   /**
-   * Answers once. After an answer with tool calls it is called again, with their results appended. It is called once for each
-   * answer and never again for the same one: an error fails the turn, whatever the harness had done by then. After an abort its answer is
-   * ignored.
+   * Answers once. After an answer with tool calls it is called again, with their results appended.
+   * It is called once for each answer and never again for the same one: an error fails the turn,
+   * whatever the harness had done by then. After an abort its answer is ignored.
    */
   run(attempt: HarnessAttempt): Promise<HarnessAnswer | string>;
 }
@@ -61,7 +68,10 @@ export interface CheckedHarness {
   priority: number;
   /** Never throws. */
   supports(target: HarnessTarget): boolean;
-  /** Rejects with the reason of the signal immediately after an abort; with `HarnessError` for a fault of the harness. */
+  /**
+   * Rejects with the reason of the signal immediately after an abort; with `HarnessError` for a
+   * fault of the harness.
+   */
   run(attempt: HarnessAttempt): Promise<HarnessReading>;
 }
 

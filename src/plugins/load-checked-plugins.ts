@@ -1,5 +1,5 @@
-// The plugins of a configuration, and with them the faults that only show once they are loaded: models that no provider serves and tools
-// that do not exist.
+// The plugins of a configuration, and with them the faults that only show once they are loaded:
+// models that no provider serves and tools that do not exist.
 import {
   checkKnownTools,
   checkServedModels,
@@ -14,7 +14,10 @@ import { loadPlugins } from './load-plugins.ts';
 import type { PluginInbox } from './plugin-inbox.ts';
 import type { Plugins } from './plugins.ts';
 
-/** Loads the plugins; without an inbox they can queue nothing. Throws `PluginError`, or `ConfigError` with every name that neither they nor Holdfast know. */
+/**
+ * Loads the plugins; without an inbox they can queue nothing. Throws `PluginError`, or
+ * `ConfigError` with every name that neither they nor Holdfast know.
+ */
 export async function loadCheckedPlugins(config: Config, logger: Logger, inbox?: PluginInbox): Promise<Plugins> {
   const plugins = await loadPlugins(config.plugins, { logger, cwd: process.cwd(), inbox });
   const providers = servedProviders(config, plugins);

@@ -1,5 +1,6 @@
-// Loads the plugins of the configuration, one after the other, and collects what they register. A plugin that cannot be loaded, or
-// that registers an invalid value, stops the start with its path and the reason.
+// Loads the plugins of the configuration, one after the other, and collects what they register. A
+// plugin that cannot be loaded, or that registers an invalid value, stops the start with its path
+// and the reason.
 import { basename, dirname, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { PluginSettings } from '../config.ts';
@@ -26,7 +27,10 @@ export interface LoadOptions {
 const REGISTER_MS_MAX = 30_000;
 const ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
-/** The plugins of the modules, in their order. A module is loaded once in a process. Throws `PluginError`. */
+/**
+ * The plugins of the modules, in their order. A module is loaded once in a process. Throws
+ * `PluginError`.
+ */
 export async function loadPlugins(settings: PluginSettings, options: LoadOptions): Promise<Plugins> {
   const { logger } = options;
   const registrations: Registrations = {

@@ -1,6 +1,6 @@
-// What a plugin is: a module that exports `register(api)`. These are the types that its author works with; docs/plugins.md is the
-// reference. Every value of a plugin is checked where it is received (`read-*.ts`), because plain JavaScript may violate these
-// types.
+// What a plugin is: a module that exports `register(api)`. These are the types that its author
+// works with; docs/plugins.md is the reference. Every value of a plugin is checked where it is
+// received (`read-*.ts`), because plain JavaScript may violate these types.
 import type { ModelMessage } from '../core/model-request.ts';
 import type { PromptContribution, WorkspaceFile } from '../prompt/system-input.ts';
 import type { Replacement } from '../model/stream/replace-text.ts';
@@ -12,7 +12,10 @@ import type { PluginMessage, PluginQueueResult, PluginSystemEvent } from './plug
 
 /** The module of a plugin. One of `register`, `createTools` and `tools` must be there. */
 export interface PluginModule {
-  /** 1 to 64 of `a-z 0-9 _ -`; absent: the name of its file, or of its folder when that is called `index`. */
+  /**
+   * 1 to 64 of `a-z 0-9 _ -`; absent: the name of its file, or of its folder when that is called
+   * `index`.
+   */
   id?: string;
   /** Called once when a worker starts. After it has returned, nothing more can be registered. */
   register?(api: PluginApi): void | Promise<void>;
@@ -20,33 +23,60 @@ export interface PluginModule {
   createTools?(): readonly Tool[] | Promise<readonly Tool[]>;
 }
 
-/** The argument of `register`. Every function throws an error that names the fault of its arguments. */
+/**
+ * The argument of `register`. Every function throws an error that names the fault of its arguments.
+ */
 export interface PluginApi {
   readonly id: string;
-  /** `plugins.entries.<id>.config` of the configuration file, as it is written there; `{}` when there is none. */
+  /**
+   * `plugins.entries.<id>.config` of the configuration file, as it is written there; `{}` when
+   * there is none.
+   */
   readonly config: Readonly<Record<string, unknown>>;
   readonly logger: PluginLogger;
-  /** Adds a handler. Those of higher priority (default 0) run first, those of equal priority in the order of registration. */
+  /**
+   * Adds a handler. Those of higher priority (default 0) run first, those of equal priority in the
+   * order of registration.
+   */
   on<Name extends HookName>(hook: Name, handler: HookHandlers[Name], options?: { priority?: number }): void;
   registerTool(tool: Tool): void;
   /** Replaces fixed texts: `input` in the model's requests, `output` in its answers. */
   registerTextTransform(transform: { input?: readonly Replacement[]; output?: readonly Replacement[] }): void;
-  /** Adds to the system prompt of every turn, or rewords one of three sections. `provider` absent: for all providers. */
+  /**
+   * Adds to the system prompt of every turn, or rewords one of three sections. `provider` absent:
+   * for all providers.
+   */
   registerPromptContribution(contribution: PromptContribution, options?: { provider?: string }): void;
-  /** Serves the models of a provider: `provider/...` is then a model that agents and messages may name. One plugin for each provider. */
+  /**
+   * Serves the models of a provider: `provider/...` is then a model that agents and messages may
+   * name. One plugin for each provider.
+   */
   registerTransport(transport: Transport): void;
-  /** Answers turns in place of the built-in loop, if `harness` of the agent names it or it supports the model. */
+  /**
+   * Answers turns in place of the built-in loop, if `harness` of the agent names it or it supports
+   * the model.
+   */
   registerHarness(harness: Harness): void;
-  /** Makes the sandbox that commands run in, if `sandbox.runtime` names it. It is used where its canary succeeds. */
+  /**
+   * Makes the sandbox that commands run in, if `sandbox.runtime` names it. It is used where its
+   * canary succeeds.
+   */
   registerSandbox(runtime: SandboxRuntime): void;
   /**
-   * Queues a line for the next prompt of a session, marked as untrusted, once for its key. To be called by tools, by handlers and at any later time. Begins
-   * no turn. Resolves after the commit; when it rejects, call it again with the same key.
+   * Queues a line for the next prompt of a session, marked as untrusted, once for its key. To be
+   * called by tools, by handlers and at any later time. Begins no turn. Resolves after the commit;
+   * when it rejects, call it again with the same key.
    */
   queueSystemEvent(event: PluginSystemEvent): Promise<PluginQueueResult>;
-  /** Sends a message to a session, which answers it in a turn, once for its key. The same applies as to `queueSystemEvent`. */
+  /**
+   * Sends a message to a session, which answers it in a turn, once for its key. The same applies as
+   * to `queueSystemEvent`.
+   */
   sendMessage(message: PluginMessage): Promise<PluginQueueResult>;
-  /** Neutralises text of others: imitations of Holdfast's own lines are changed. Use it for text that the plugin did not write itself. */
+  /**
+   * Neutralises text of others: imitations of Holdfast's own lines are changed. Use it for text
+   * that the plugin did not write itself.
+   */
   neutralise(text: string): string;
 }
 
@@ -74,13 +104,19 @@ export interface HookContext {
   signal: AbortSignal;
 }
 
-/** A prompt before plugins change it, and the history as the model will see it. Frozen: to change something, return it. */
+/**
+ * A prompt before plugins change it, and the history as the model will see it. Frozen: to change
+ * something, return it.
+ */
 export interface PromptHookEvent {
   readonly prompt: string;
   readonly messages: readonly ModelMessage[];
 }
 
-/** The return value of a handler of a prompt hook; all fields are optional, and blank texts are ignored. */
+/**
+ * The return value of a handler of a prompt hook; all fields are optional, and blank texts are
+ * ignored.
+ */
 export interface PromptHookResult {
   /** Before the user prompt. */
   prependContext?: string;
@@ -93,7 +129,10 @@ export interface PromptHookResult {
   injectMessages?: readonly { role: 'user' | 'assistant'; content: string | ModelMessage['content'] }[];
 }
 
-/** The files of the project context. Handlers change `bootstrapFiles`: put in, take out, reword, or set another list. */
+/**
+ * The files of the project context. Handlers change `bootstrapFiles`: put in, take out, reword, or
+ * set another list.
+ */
 export interface BootstrapEvent {
   bootstrapFiles: WorkspaceFile[];
 }
@@ -115,13 +154,18 @@ export interface LlmInputEvent {
 type MaybePromise<Value> = Value | Promise<Value>;
 type PromptHandler = (event: PromptHookEvent, context: HookContext) => MaybePromise<PromptHookResult | null | void>;
 
-/** The hooks, and the types of their handlers. A handler that throws, or times out, changes nothing. */
+/**
+ * The hooks, and the types of their handlers. A handler that throws, or times out, changes nothing.
+ */
 export interface HookHandlers {
   /** Before the prompt of a turn is stored. */
   before_prompt_build: PromptHandler;
   /** The same, run after it; its text is added after the other's. */
   before_agent_start: PromptHandler;
-  /** When the workspace files of a prompt have been read, and those that its session must not see are removed. */
+  /**
+   * When the workspace files of a prompt have been read, and those that its session must not see
+   * are removed.
+   */
   'agent:bootstrap': (event: BootstrapEvent, context: HookContext) => MaybePromise<void>;
   /** When the turn is stored and its first request is about to be sent. Not awaited. */
   llm_input: (event: LlmInputEvent, context: HookContext) => MaybePromise<void>;

@@ -1,4 +1,5 @@
-// A plugin of the configuration that cannot be used stops the start: better than to be missed in the middle of a turn.
+// A plugin of the configuration that cannot be used stops the start: better than to be missed in
+// the middle of a turn.
 import type { z } from 'zod';
 import type { Deadline } from '../clock.ts';
 

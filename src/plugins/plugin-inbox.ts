@@ -1,4 +1,5 @@
-// Inputs of plugins for sessions: the port that a worker provides, and the checks of a plugin's values.
+// Inputs of plugins for sessions: the port that a worker provides, and the checks of a plugin's
+// values.
 import { createHash } from 'node:crypto';
 import { PluginError } from './plugin-error.ts';
 
@@ -7,7 +8,10 @@ export interface PluginSystemEvent {
   /** `main` is short for `agent:main:main`; a session that does not exist is made. */
   sessionKey: string;
   text: string;
-  /** Names the event, unique without a time limit within the plugin: a second call with it queues nothing. */
+  /**
+   * Names the event, unique without a time limit within the plugin: a second call with it queues
+   * nothing.
+   */
   key: string;
 }
 
@@ -15,7 +19,10 @@ export interface PluginSystemEvent {
 export interface PluginMessage {
   sessionKey: string;
   text: string;
-  /** Names the message, unique without a time limit within the plugin: a second call with it sends nothing. */
+  /**
+   * Names the message, unique without a time limit within the plugin: a second call with it sends
+   * nothing.
+   */
   key: string;
   /** Where the answer is delivered; absent: where the configuration says; null: nowhere. */
   deliver?: { url: string } | null;
@@ -27,7 +34,10 @@ export interface PluginQueueResult {
   isNew: boolean;
 }
 
-/** Puts inputs into sessions for plugins. Resolves after the commit; rejects when nothing is known to be written. */
+/**
+ * Puts inputs into sessions for plugins. Resolves after the commit; rejects when nothing is known
+ * to be written.
+ */
 export interface PluginInbox {
   queueSystemEvent(plugin: string, event: PluginSystemEvent): Promise<PluginQueueResult>;
   sendMessage(plugin: string, message: PluginMessage): Promise<PluginQueueResult>;

@@ -1,5 +1,6 @@
-// The plugins of a process, as turns use them. A turn continues whatever a handler does: an error, an answer of the wrong shape or a
-// late one is logged and changes nothing. Without a handler for a hook, nothing is done.
+// The plugins of a process, as turns use them. A turn continues whatever a handler does: an error,
+// an answer of the wrong shape or a late one is logged and changes nothing. Without a handler for a
+// hook, nothing is done.
 import { deepFreeze } from '../core/json.ts';
 import {
   NO_TRANSFORMS,
@@ -99,10 +100,14 @@ export class Plugins {
     return this.#hooks.of('before_prompt_build').length + this.#hooks.of('before_agent_start').length > 0;
   }
 
-  /** Runs both prompt hooks, one handler after the other, with the same event; their changes are merged. Never throws. */
+  /**
+   * Runs both prompt hooks, one handler after the other, with the same event; their changes are
+   * merged. Never throws.
+   */
   async changePrompt(event: PromptHookEvent, facts: HookFacts): Promise<PromptChanges> {
     if (!this.changesPrompts) return NO_CHANGES;
-    // The messages are the objects that are sent: a change to one would change the transcript without being stored.
+    // The messages are the objects that are sent: a change to one would change the transcript
+    // without being stored.
     const frozen = deepFreeze({ prompt: event.prompt, messages: [...event.messages] });
     const results: PromptChanges[] = [];
     for (const hook of ['before_prompt_build', 'before_agent_start'] as const) {
@@ -123,7 +128,10 @@ export class Plugins {
     return this.#hooks.of('agent:bootstrap').length > 0;
   }
 
-  /** Lets plugins change the workspace files, one after the other. A handler that fails leaves them as they were before it. Never throws. */
+  /**
+   * Lets plugins change the workspace files, one after the other. A handler that fails leaves them
+   * as they were before it. Never throws.
+   */
   async changeBootstrapFiles(files: readonly WorkspaceFile[], facts: HookFacts): Promise<readonly WorkspaceFile[]> {
     let current = files;
     await this.#runInTurn('agent:bootstrap', facts, async ({ plugin, handler }, context) => {

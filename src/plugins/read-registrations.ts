@@ -1,5 +1,5 @@
-// Harnesses of plugins, checked when they are registered and watched when they run: a run always ends when it is aborted, and the
-// answer is validated before it is used.
+// Harnesses and transports of plugins, checked when they are registered and watched when they run:
+// a run always ends when it is aborted, and the answer is validated before it is used.
 import { z } from 'zod';
 import { deepFreeze } from '../core/json.ts';
 import type { ContentBlock } from '../core/content.ts';
@@ -129,8 +129,9 @@ function readAnswer(id: string, value: unknown): HarnessReading {
   };
 }
 
-// Transports of plugins, checked when they are registered and watched when they are used: a call always ends when it is aborted, and
-// any error of a transport becomes a fault of a model call, which the turn classifies.
+// Transports of plugins, checked when they are registered and watched when they are used: a call
+// always ends when it is aborted, and any error of a transport becomes a fault of a model call,
+// which the turn classifies.
 
 /** The required fields of a transport; its methods are not called here. */
 const transportShape = z.object({

@@ -1,5 +1,6 @@
-// The first run of an agent: as long as its workspace holds BOOTSTRAP.md, setup is pending, and a prompt says so. How much is asked
-// for depends on whether the session is one in which setup can be done at all.
+// What a prompt shows of the files of the workspace, and the first run of an agent: as long as its
+// workspace holds BOOTSTRAP.md, setup is pending, and a prompt says so. How much is asked for
+// depends on whether the session is one in which setup can be done at all.
 import { withoutBoundary, ownPart, type PromptPart } from './prompt-parts.ts';
 import { cutHead, cutTail } from '../core/text.ts';
 import { literal } from './untrusted-text.ts';
@@ -7,8 +8,9 @@ import type { PromptMode, FittedFile, WorkspaceFile } from './system-input.ts';
 import type { SessionKind } from '../core/session-key.ts';
 import type { PromptKind } from './user-prompt.ts';
 
-// The workspace files cut to what the prompt may spend on them. The budget is spent in the order in which the files are
-// configured; they are shown in an order of their own. A file over its limit keeps its head and its tail.
+// The workspace files cut to what the prompt may spend on them. The budget is spent in the order in
+// which the files are configured; they are shown in an order of their own. A file over its limit
+// keeps its head and its tail.
 
 const HEAD_SHARE = 0.7;
 const TAIL_SHARE = 0.2;
@@ -34,13 +36,18 @@ export interface FileLimits {
   charsTotalMax: number;
 }
 
-/** The files that a session of this mode may be shown: all of them, five in delegated work, or none. */
+/**
+ * The files that a session of this mode may be shown: all of them, five in delegated work, or none.
+ */
 export function filesForMode(files: readonly WorkspaceFile[], mode: PromptMode): readonly WorkspaceFile[] {
   if (mode === 'none') return [];
   return mode === 'minimal' ? files.filter(({ name }) => MINIMAL_FILES.has(baseNameOf(name))) : files;
 }
 
-/** The texts of the files within the limits, in the order in which they are shown. Empty files are left out. */
+/**
+ * The texts of the files within the limits, in the order in which they are shown. Empty files are
+ * left out.
+ */
 export function fitWorkspaceFiles(files: readonly WorkspaceFile[], limits: FileLimits): FittedFile[] {
   const fitted: FittedFile[] = [];
   let remaining = limits.charsTotalMax;
@@ -112,7 +119,10 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** `full`: carry setup out; `limited`: it cannot be carried out here, mention it; `none`: do not mention it. */
+/**
+ * `full`: carry setup out; `limited`: it cannot be carried out here, mention it; `none`: do not
+ * mention it.
+ */
 export type BootstrapMode = 'full' | 'limited' | 'none';
 
 export interface BootstrapSituation {
@@ -129,7 +139,10 @@ export interface BootstrapSituation {
 
 const DELEGATED: ReadonlySet<SessionKind> = new Set(['subagent', 'cron', 'heartbeat']);
 
-/** A person must be present to answer, so only messages count, and only in sessions of the agent's own. */
+/**
+ * A person must be present to answer, so only messages count, and only in sessions of the agent's
+ * own.
+ */
 export function chooseBootstrapMode(situation: BootstrapSituation): BootstrapMode {
   const { isPending, kind, sessionKind, isOwnWorkspace, hasFileAccess } = situation;
   const isInteractive = kind === 'message' || kind === 'followup';

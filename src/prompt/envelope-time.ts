@@ -1,5 +1,6 @@
-// Times as prompts show them, in a zone that is always named by the caller: the zone of the machine must never decide what a
-// prompt says. The zone `utc` is a form of its own, with `Z`; every other is an IANA name.
+// Times as prompts show them, in a zone that is always named by the caller: the zone of the machine
+// must never decide what a prompt says. The zone `utc` is a form of its own, with `Z`; every other
+// is an IANA name.
 import { isZone } from '../core/time.ts';
 
 /** `utc`, or the name of an IANA zone that exists. Made by `resolveEnvelopeZone`. */
@@ -11,8 +12,8 @@ const FORMATTERS_MAX = 600;
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
 /**
- * The zone that a setting means: `utc` or `gmt` UTC, `user` the user's, `local`, `host` or nothing the host's, else an IANA
- * name; what does not exist falls back to the host's.
+ * The zone that a setting means: `utc` or `gmt` UTC, `user` the user's, `local`, `host` or nothing
+ * the host's, else an IANA name; what does not exist falls back to the host's.
  */
 export function resolveEnvelopeZone(
   setting: string | undefined,
@@ -35,7 +36,10 @@ export function resolveEnvelopeZone(
   }
 }
 
-/** The time of a system event: `2026-01-12T20:19:17Z`, or `2026-01-12 12:19:17 PST`; `unknown-time` for no valid time. */
+/**
+ * The time of a system event: `2026-01-12T20:19:17Z`, or `2026-01-12 12:19:17 PST`; `unknown-time`
+ * for no valid time.
+ */
 export function formatEventTime(epochMs: number, zone: EnvelopeZone): string {
   if (!isTime(epochMs)) return 'unknown-time';
   const { year, month, day, hour, minute, second, timeZoneName } = toParts(epochMs, zone);
@@ -50,7 +54,10 @@ export function formatMessageTime(epochMs: number, zone: EnvelopeZone): string |
   return `${weekday} ${year}-${month}-${day} ${hour}:${minute} ${timeZoneName}`;
 }
 
-/** A time in words, in the zone of a user: `Friday, February 27th, 2026 — 01:56 (Europe/Berlin)`. The zone must exist. */
+/**
+ * A time in words, in the zone of a user: `Friday, February 27th, 2026 — 01:56 (Europe/Berlin)`.
+ * The zone must exist.
+ */
 export function formatUserTime(epochMs: number, timezone: string): string {
   const { weekday, year, month, day, hour, minute } = toParts(epochMs, timezone, { weekday: 'long', month: 'long' });
   return `${weekday}, ${month} ${ordinal(Number(day))}, ${year} — ${hour}:${minute} (${timezone})`;

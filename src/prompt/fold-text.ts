@@ -1,20 +1,30 @@
-// Text as a reader sees it, for finding forged labels: compatibility forms, accents, case, invisible characters, look-alike
-// letters and exotic line breaks are folded away. Folded text is only ever searched; what is found is changed in the
-// original, which is why every folded unit knows where it came from.
+// Text as a reader sees it, for finding forged labels: compatibility forms, accents, case,
+// invisible characters, look-alike letters and exotic line breaks are folded away. Folded text is
+// only ever searched; what is found is changed in the original, which is why every folded unit
+// knows where it came from.
 import { LATIN_LETTERS } from './latin-letters.ts';
 import { ASCII_OF, charactersBy } from './look-alikes.ts';
 
 export interface FoldedText {
   original: string;
-  /** Lower case, `l` in place of `i`; every kind of line break is `\n`. To be searched with `foldedPattern`. */
+  /**
+   * Lower case, `l` in place of `i`; every kind of line break is `\n`. To be searched with
+   * `foldedPattern`.
+   */
   text: string;
   /** The original range of the folded range `[start, end)`, which must not be empty. */
   rangeOf(start: number, end: number): { start: number; end: number };
 }
 
-/** Alphabets of 26 letters in a row without compatibility forms: white on discs, white on squares, those of flags. */
+/**
+ * Alphabets of 26 letters in a row without compatibility forms: white on discs, white on squares,
+ * those of flags.
+ */
 const ALPHABETS = [0x1f150, 0x1f170, 0x1f1e6];
-/** Characters that look like no letter of ASCII, in parts or whole: ideographs, squared words of Katakana, syllables of Hangul, Arabic words. */
+/**
+ * Characters that look like no letter of ASCII, in parts or whole: ideographs, squared words of
+ * Katakana, syllables of Hangul, Arabic words.
+ */
 const UNFOLDED = [
   [0x3300, 0x3357],
   [0x3400, 0x4dbf],
@@ -35,7 +45,10 @@ const INVISIBLE = /[\p{Cc}\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}]/gu;
 /** The ASCII letter that each Latin letter is named after. */
 const BASE_OF = charactersBy(LATIN_LETTERS);
 
-/** Letters that look like another letter than the one that they are named after, `ʋ` for example like `u`. A reader may take them for either. */
+/**
+ * Letters that look like another letter than the one that they are named after, `ʋ` for example
+ * like `u`. A reader may take them for either.
+ */
 const AMBIGUOUS: ReadonlySet<string> = new Set(
   [...BASE_OF].filter(([letter, base]) => (ASCII_OF.get(letter) ?? base) !== foldAscii(base)).map(([letter]) => letter),
 );
@@ -52,13 +65,17 @@ export function listReadings(text: string): readonly LetterReading[] {
 
 /** Characters of Unicode's first plane, which has nearly all that people write. */
 const PLANE = 0x1_0000;
-/** Their folds, as far as they have been needed: looking them up in a map of each text costs as much as all the rest. */
+/**
+ * Their folds, as far as they have been needed: looking them up in a map of each text costs as much
+ * as all the rest.
+ */
 const FOLDS: Readonly<Record<LetterReading, (string | undefined)[]>> = { looks: [], name: [] };
 for (const folds of Object.values(FOLDS)) folds.length = PLANE;
 
 /**
- * Folds a text. Plain ASCII costs next to nothing, and a million characters of any script at most 50 ms of a processor: the folds are written
- * into arrays of numbers, because lists of a million strings cost ten times as much.
+ * Folds a text. Plain ASCII costs next to nothing, and a million characters of any script at most
+ * 50 ms of a processor: the folds are written into arrays of numbers, because lists of a million
+ * strings cost ten times as much.
  */
 export function foldText(original: string, reading: LetterReading = 'looks'): FoldedText {
   if (PLAIN_ASCII.test(original)) {
@@ -125,8 +142,8 @@ export function isInvisibleAt(text: string, at: number): boolean {
 }
 
 /**
- * Source of one blank within a line, for patterns. It holds no character at which a multi-line `^` matches: a run of those would be read
- * again from each of its characters.
+ * Source of one blank within a line, for patterns. It holds no character at which a multi-line `^`
+ * matches: a run of those would be read again from each of its characters.
  */
 export const BLANKS = '[^\\S\\n\\r\\u2028\\u2029]';
 

@@ -1,6 +1,6 @@
-// The trusted metadata of a chat, in the system's role: only what Holdfast itself knows and what does not change from message to
-// message. Names, subjects and quoted text are never included here (G29).
-// A new main session also gets a description of the agent's channels.
+// The trusted metadata of a chat, in the system's role: only what Holdfast itself knows and what
+// does not change from message to message. Names, subjects and quoted text are never included here
+// (G29). A new main session also gets a description of the agent's channels.
 import type { InboundMeta } from './system-input.ts';
 import { fencedJson, literal, toIdentifier } from './untrusted-text.ts';
 
@@ -24,12 +24,14 @@ export function inboundMetaBlock({ chatId, channel, provider, surface, chatType 
   ].join('\n');
 }
 
-// A value that is not an identifier may be text of a sender, so it is part of the untrusted metadata of the message.
+// A value that is not an identifier may be text of a sender, so it is part of the untrusted
+// metadata of the message.
 function known(value: string | undefined): string | undefined {
   return toIdentifier(value) ?? undefined;
 }
 
-// The description of the agent's channels for a new main session: one line for each channel, and one for each account.
+// The description of the agent's channels for a new main session: one line for each channel, and
+// one for each account.
 
 export interface ConfiguredChannel {
   /** As messages name it, `telegram`. */

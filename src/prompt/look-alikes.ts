@@ -1,6 +1,6 @@
-// Characters that look like an ASCII character and that normalisation does not turn into it, as code points: the letters from the
-// Unicode Consortium's `confusables.txt` (UTS #39) and others that people have used. Characters that look like `I` are listed
-// with `l`.
+// Characters that look like an ASCII character and that normalisation does not turn into it, as
+// code points: the letters from the Unicode Consortium's `confusables.txt` (UTS #39) and others
+// that people have used. Characters that look like `I` are listed with `l`.
 const CODE_POINTS: Readonly<Record<string, string>> = {
   ' ': '2800',
   '#': '266f',

@@ -1,5 +1,6 @@
-// One inbound message as the model reads it: what is known about it, then its body, then what the channel adds. A message that
-// joins a running turn has exactly this form; one that begins a turn is embedded by `user-prompt.ts`.
+// One inbound message as the model reads it: what is known about it, then its body, then what the
+// channel adds. A message that joins a running turn has exactly this form; one that begins a turn
+// is embedded by `user-prompt.ts`.
 import { type InboundMessage, type Media, isDirect } from '../core/inbound.ts';
 import { isFromSession, sessionMessageParts } from '../core/session-message.ts';
 import { isBlank } from '../core/text.ts';
@@ -18,11 +19,17 @@ export interface MessageOptions {
   isNewSession: boolean;
   /** Set for a message that can begin a session; otherwise null. */
   reset: ResetRules | null;
-  /** True when the first word may name a thinking level: none is set on the session or the message, and the sender may give commands. */
+  /**
+   * True when the first word may name a thinking level: none is set on the session or the message,
+   * and the sender may give commands.
+   */
   mayTakeThinking: boolean;
   /** True when files can be sent back to the channel of the message. */
   canSendMedia: boolean;
-  /** True when audio without a transcript is transcribed afterwards: its words, or why there are none, follow the message. */
+  /**
+   * True when audio without a transcript is transcribed afterwards: its words, or why there are
+   * none, follow the message.
+   */
   isTranscribing?: boolean;
 }
 
@@ -93,8 +100,9 @@ const DEFAULT_TYPE = 'application/octet-stream';
 const AUDIO_EXTENSION = /\.(?:ogg|opus|mp3|m4a|wav|webm|flac|aac|wma|aiff|alac|oga)$/i;
 
 /**
- * The lines of the attachments, and the hint under them where files can be sent back; none when nothing is left to name: transcribed audio is known by its
- * words already. A file name can neither close the bracket of its note nor begin a line.
+ * The lines of the attachments, and the hint under them where files can be sent back; none when
+ * nothing is left to name: transcribed audio is known by its words already. A file name can neither
+ * close the bracket of its note nor begin a line.
  */
 function mediaParts(
   media: readonly Media[],
@@ -150,15 +158,17 @@ export function describeMedia({ path, type, url }: Media): string {
   return `${inBrackets(place)} (${inBrackets(type ?? DEFAULT_TYPE)})${link}`;
 }
 
-// Control characters, those that turn the direction of writing, and closing brackets of any script, become spaces.
+// Control characters, those that turn the direction of writing, and closing brackets of any script,
+// become spaces.
 function inBrackets(text: string): string {
   return neutralise(text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069\]］】〕〗〛⟧⁆❳⦌⟭]+/gu, ' '))
     .replace(/\s+/g, ' ')
     .trim();
 }
 
-// The untrusted metadata of a message: labelled JSON blocks before its body, in the user's role, never the system's (G29).
-// Everything in them is untrusted, so it is included as JSON strings only, bounded, and cannot close its fence.
+// The untrusted metadata of a message: labelled JSON blocks before its body, in the user's role,
+// never the system's (G29). Everything in them is untrusted, so it is included as JSON strings
+// only, bounded, and cannot close its fence.
 
 const HISTORY_MESSAGES_MAX = 20;
 const GROUP_MEMBERS_MAX = 50;
@@ -293,8 +303,9 @@ function hasText(text: string | undefined): boolean {
   return text !== undefined && text.trim() !== '';
 }
 
-// The prompt of a message that begins a new session: its trigger is removed, and when there is no other text the model is
-// instructed to greet. The prompt then contains the time, once: the system prompt has none, so that it keeps its bytes.
+// The prompt of a message that begins a new session: its trigger is removed, and when there is no
+// other text the model is instructed to greet. The prompt then contains the time, once: the system
+// prompt has none, so that it keeps its bytes.
 
 const RESET_PROMPT = [
   'A new session was started via /new or /reset.',
@@ -312,7 +323,10 @@ export interface ResetRules {
   now: { epochMs: number; timezone: string };
 }
 
-/** The body that the model is given; `isBare` when it is the reset prompt, which goes without metadata. `rules` null: it begins none. */
+/**
+ * The body that the model is given; `isBare` when it is the reset prompt, which goes without
+ * metadata. `rules` null: it begins none.
+ */
 export function resetBody(text: string, rules: ResetRules | null): { body: string; isBare: boolean } {
   const trigger = rules === null ? null : findTrigger(text.trim(), rules.triggers);
   if (rules === null || trigger === null) return { body: text, isBare: false };

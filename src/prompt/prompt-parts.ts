@@ -1,7 +1,11 @@
-// A prompt as the parts that it is put together from: whose words each is, and whether they may be trusted. The text that the
-// model is sent is the parts joined; the position of each is kept with it, so that it need not be guessed later.
-// A marker separates what stays the same from turn to turn from what may change.
-/** `trusted`: Holdfast, the configuration or a plugin wrote it. `untrusted`: it came from outside, including the frame around it. */
+// A prompt as the parts that it is put together from: whose words each is, and whether they may be
+// trusted. The text that the model is sent is the parts joined; the position of each is kept with
+// it, so that it need not be guessed later. A marker separates what stays the same from turn to
+// turn from what may change.
+/**
+ * `trusted`: Holdfast, the configuration or a plugin wrote it. `untrusted`: it came from outside,
+ * including the frame around it.
+ */
 export type Trust = 'trusted' | 'untrusted';
 
 /** Whose words a part of a prompt holds; a plugin is named. */
@@ -34,8 +38,8 @@ export interface CleanBody {
 }
 
 /**
- * The text of the parts in their order, and where each of them stands. A code fence that untrusted text leaves open is closed
- * after it, so that what follows is not read as its code.
+ * The text of the parts in their order, and where each of them stands. A code fence that untrusted
+ * text leaves open is closed after it, so that what follows is not read as its code.
  */
 export function joinParts(parts: readonly PromptPart[]): { text: string; spans: PartSpan[] } {
   let text = '';
@@ -66,7 +70,10 @@ export function loosen(parts: readonly PromptPart[]): PromptPart[] {
   return parts.map((part, index) => (index === 0 ? { ...part, isTight: false } : part));
 }
 
-/** A line that may open or close a fence: at most three spaces, three marks or more, and the rest of the line. */
+/**
+ * A line that may open or close a fence: at most three spaces, three marks or more, and the rest of
+ * the line.
+ */
 const FENCE_LINE = /^ {0,3}(`{3,}|~{3,})(.*)$/gm;
 
 /** The line that closes the fence which a text leaves open; null when none is open. */
@@ -82,8 +89,9 @@ export function findClosingFence(text: string): string | null {
   return open;
 }
 
-// The line between what stays the same from turn to turn and what may change. Inside Holdfast the two halves are two values; the
-// marker is used only where a whole prompt must be one text, and never reaches a provider.
+// The line between what stays the same from turn to turn and what may change. Inside Holdfast the
+// two halves are two values; the marker is used only where a whole prompt must be one text, and
+// never reaches a provider.
 
 export const CACHE_BOUNDARY = '--- SYSTEM PROMPT CACHE BOUNDARY ---';
 

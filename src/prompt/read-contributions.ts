@@ -1,4 +1,5 @@
-// Text of plugins, made valid for a prompt and for the database: bounded, without NUL characters and lone surrogates.
+// What plugins contribute to prompts, made valid for a prompt and for the database: bounded,
+// without NUL characters and lone surrogates.
 import { loosen, withoutBoundary, type PromptPart, splitAtBoundary } from './prompt-parts.ts';
 import { storableText, storableValue } from '../core/text.ts';
 import type { OverridableSection, PromptContribution, WorkspaceFile } from './system-input.ts';
@@ -15,7 +16,10 @@ import type { ModelMessage } from '../core/model-request.ts';
 /** The most of one text, in UTF-16 units: about half of a large context window. */
 const TEXT_CHARS_MAX = 400_000;
 
-/** Something that a plugin returned or registered cannot be used. `path` says where in it, `injectMessages[2].role`. */
+/**
+ * Something that a plugin returned or registered cannot be used. `path` says where in it,
+ * `injectMessages[2].role`.
+ */
 export class PluginValueError extends Error {
   readonly code = 'bad_plugin_value';
   readonly path: string;
@@ -27,7 +31,9 @@ export class PluginValueError extends Error {
   }
 }
 
-/** The text at `path`; null when it is absent or blank. Throws `PluginValueError` for anything else. */
+/**
+ * The text at `path`; null when it is absent or blank. Throws `PluginValueError` for anything else.
+ */
 export function readText(value: unknown, path: string): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value !== 'string') throw new PluginValueError(path, `must be a text, not ${kindOf(value)}`);
@@ -59,9 +65,10 @@ export function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-// What plugins register or return for prompts and texts, checked: what they add to the system prompt of every turn (a prefix among the stable
-// sections, a suffix among those that change, their own wording of three sections), the replacements in text on its way to the model
-// (`input`) and from it (`output`), and the workspace files of a prompt.
+// What plugins register or return for prompts and texts, checked: what they add to the system
+// prompt of every turn (a prefix among the stable sections, a suffix among those that change, their
+// own wording of three sections), the replacements in text on its way to the model (`input`) and
+// from it (`output`), and the workspace files of a prompt.
 
 const SECTIONS: Readonly<Record<OverridableSection, true>> = {
   interaction_style: true,
@@ -134,13 +141,16 @@ const FILES_MAX = 100;
 
 export interface ReadFiles {
   files: WorkspaceFile[];
-  /** The indexes of invalid files in the list: without a path, or with a content that is not text. */
+  /**
+   * The indexes of invalid files in the list: without a path, or with a content that is not text.
+   */
   dropped: number[];
 }
 
 /**
- * The list as it may be shown. An entry needs a `path`; its `name` is else the last part of the path, and a `content` of null or nothing
- * means that the file is not there. Throws `PluginValueError` when the value is not a list.
+ * The list as it may be shown. An entry needs a `path`; its `name` is else the last part of the
+ * path, and a `content` of null or nothing means that the file is not there. Throws
+ * `PluginValueError` when the value is not a list.
  */
 export function readBootstrapFiles(value: unknown): ReadFiles {
   const files: WorkspaceFile[] = [];
@@ -161,8 +171,9 @@ export function readBootstrapFiles(value: unknown): ReadFiles {
   return { files, dropped };
 }
 
-// What the prompt hooks of plugins return, checked, and how the results of many become one. Results are given here in the order in
-// which their handlers ran: `before_prompt_build` before `before_agent_start`, in each the higher priority first.
+// What the prompt hooks of plugins return, checked, and how the results of many become one. Results
+// are given here in the order in which their handlers ran: `before_prompt_build` before
+// `before_agent_start`, in each the higher priority first.
 
 /** A text with the plugin that says it. */
 export interface PluginText {
@@ -192,8 +203,8 @@ export const NO_CHANGES: PromptChanges = {
 };
 
 /**
- * What a handler returned; nothing at all changes nothing. `unknownFields` are those that mean nothing here. Throws `PluginValueError` with
- * the path of the fault.
+ * What a handler returned; nothing at all changes nothing. `unknownFields` are those that mean
+ * nothing here. Throws `PluginValueError` with the path of the fault.
  */
 export function readPromptChanges(plugin: string, value: unknown): { changes: PromptChanges; unknownFields: string[] } {
   if (value === undefined || value === null) return { changes: NO_CHANGES, unknownFields: [] };
@@ -214,7 +225,10 @@ export function readPromptChanges(plugin: string, value: unknown): { changes: Pr
   };
 }
 
-/** All results as one: texts and messages follow each other in the order of the results, and the first system prompt is kept. */
+/**
+ * All results as one: texts and messages follow each other in the order of the results, and the
+ * first system prompt is kept.
+ */
 export function mergeChanges(results: readonly PromptChanges[]): PromptChanges {
   return {
     prependContext: results.flatMap(({ prependContext }) => prependContext),
@@ -237,8 +251,9 @@ export function changeParts(parts: readonly PromptPart[], { prependContext }: Pr
 }
 
 /**
- * The sections of a system prompt with the changes of plugins: first the replacement (which may hold a cache boundary of its own), then
- * the text before it, above the boundary, and after it, below the boundary; a blank line between each.
+ * The sections of a system prompt with the changes of plugins: first the replacement (which may
+ * hold a cache boundary of its own), then the text before it, above the boundary, and after it,
+ * below the boundary; a blank line between each.
  */
 export function changeSections(sections: readonly WrittenSection[], changes: PromptChanges): readonly WrittenSection[] {
   const { systemPrompt, prependSystemContext, appendSystemContext } = changes;
@@ -263,8 +278,9 @@ function buildSection(name: string, { plugin, text }: PluginText, isStable: bool
   return own.trim() === '' ? [] : [{ name, origin: `plugin:${plugin}`, isStable, text: own, isLoose: true }];
 }
 
-// Messages that plugins put before a history, validated. They are not entries: limits, pruning and compaction ignore them, and later
-// changes of the history do not drop them. Roles and pairs are repaired where they join the history.
+// Messages that plugins put before a history, validated. They are not entries: limits, pruning and
+// compaction ignore them, and later changes of the history do not drop them. Roles and pairs are
+// repaired where they join the history.
 
 /** The most messages of one handler, and blocks of one message. */
 const MESSAGES_MAX = 200;
@@ -282,8 +298,9 @@ export interface InjectedMessage extends ModelMessage {
 }
 
 /**
- * The messages that a plugin returned: `{role: 'user' | 'assistant', content: text | blocks}`, blocks being text, images, tool calls and
- * tool results. Blank ones are left out. Throws `PluginValueError` with the path of the fault.
+ * The messages that a plugin returned: `{role: 'user' | 'assistant', content: text | blocks}`,
+ * blocks being text, images, tool calls and tool results. Blank ones are left out. Throws
+ * `PluginValueError` with the path of the fault.
  */
 export function readInjectedMessages(plugin: string, value: unknown, path = 'injectMessages'): InjectedMessage[] {
   if (value === undefined || value === null) return [];
@@ -379,7 +396,8 @@ function readWord(value: unknown, path: string, charsMax: number): string {
 
 function readInput(value: unknown, path: string): unknown {
   const input = readObject(value, `${path}.input`);
-  // Values that cannot be written as JSON cannot be sent; the JSON differs from the given value in nothing that matters.
+  // Values that cannot be written as JSON cannot be sent; the JSON differs from the given value in
+  // nothing that matters.
   try {
     return storableValue(JSON.parse(JSON.stringify(input)));
   } catch {

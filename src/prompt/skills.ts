@@ -1,5 +1,6 @@
-// Skills: folders of the workspace whose SKILL.md says in its head what it is for. The prompt lists names, descriptions and places;
-// the model reads the rest itself when it needs it. The list is bounded and its order is that of the names.
+// Skills: folders of the workspace whose SKILL.md says in its head what it is for. The prompt lists
+// names, descriptions and places; the model reads the rest itself when it needs it. The list is
+// bounded and its order is that of the names.
 
 /** A skill as the prompt lists it. */
 export interface Skill {
@@ -13,7 +14,10 @@ const SKILLS_MAX = 150;
 /** Of the whole list, in UTF-16 units. */
 const LIST_CHARS_MAX = 30_000;
 
-/** The XML list that the prompt shows; empty when there are no skills. Of two with one name, the first place in the order counts. */
+/**
+ * The XML list that the prompt shows; empty when there are no skills. Of two with one name, the
+ * first place in the order counts.
+ */
 export function skillsPrompt(skills: readonly Skill[]): string {
   const known = new Map<string, Skill>();
   for (const skill of skills.toSorted(byPlace)) if (!known.has(skill.name)) known.set(skill.name, skill);

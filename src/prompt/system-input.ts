@@ -1,6 +1,6 @@
-// What the system prompt is made of: one plain object, and the shape of a section. Nothing in here changes from message to
-// message of one chat: no message id, no time, no name of a sender (those belong to the user's role), so that what stands above
-// the cache boundary keeps its bytes.
+// What the system prompt is made of: one plain object, and the shape of a section. Nothing in here
+// changes from message to message of one chat: no message id, no time, no name of a sender (those
+// belong to the user's role), so that what stands above the cache boundary keeps its bytes.
 import type { ReasoningLevel } from '../core/reply.ts';
 import type { ThinkingLevel } from '../core/models.ts';
 import type { SessionKind } from '../core/session-key.ts';
@@ -35,7 +35,10 @@ export interface InboundMeta {
   chatType: 'direct' | 'group' | 'channel';
 }
 
-/** How the agent takes part in a group: `always-on` sees every message, `trigger-only` only those addressed to it. */
+/**
+ * How the agent takes part in a group: `always-on` sees every message, `trigger-only` only those
+ * addressed to it.
+ */
 export type GroupActivation = 'always-on' | 'trigger-only';
 
 /** The container that the worker and its tools run in. */
@@ -54,7 +57,10 @@ export interface ExecSandboxFacts {
   isReadOnly: boolean;
 }
 
-/** The contributions of a provider or a plugin to the prompt: texts at two fixed places, and replacements of three sections. */
+/**
+ * The contributions of a provider or a plugin to the prompt: texts at two fixed places, and
+ * replacements of three sections.
+ */
 export interface PromptContribution {
   /** Above the cache boundary, before the safety section: must be the same in every turn. */
   stablePrefix?: string;
@@ -109,13 +115,22 @@ export interface SystemPromptInput {
   authorizedSenders?: readonly string[];
   /** Absent for turns that answer no message and never had one. */
   inbound?: InboundMeta;
-  /** Set in the turn that explains the agent's role in a group: the first of a session; absent in later ones. */
+  /**
+   * Set in the turn that explains the agent's role in a group: the first of a session; absent in
+   * later ones.
+   */
   groupIntro?: GroupActivation;
   /** The group operator's instructions to the agent. */
   groupSystemPrompt?: string;
-  /** Further instructions of the creator of the session: a parent's task, an API caller's own system text. */
+  /**
+   * Further instructions of the creator of the session: a parent's task, an API caller's own system
+   * text.
+   */
   extraSystemPrompt?: string;
-  /** What replaces them since a later turn, below the cache boundary, so that the part above keeps its bytes; empty: they no longer hold. */
+  /**
+   * What replaces them since a later turn, below the cache boundary, so that the part above keeps
+   * its bytes; empty: they no longer hold.
+   */
   changedInstructions?: string;
   /** Absent: `auto`, sources in the memory are named where that helps. */
   memoryCitations?: 'auto' | 'off';
@@ -136,7 +151,10 @@ export interface SystemPromptInput {
   channelNames?: readonly string[];
   /** Provider's first, then the plugins'; where two replace the same section, the first is used. */
   contributions?: readonly AttributedContribution[];
-  /** True moves the chat's context below the cache boundary: it is then free to differ from turn to turn. */
+  /**
+   * True moves the chat's context below the cache boundary: it is then free to differ from turn to
+   * turn.
+   */
   isExtraContextDynamic?: boolean;
 }
 
@@ -144,7 +162,10 @@ export interface AttributedContribution extends PromptContribution {
   origin: 'configuration' | `plugin:${string}`;
 }
 
-/** The origin of a section; a plugin is named. `client`: who made the session, over the API or as its parent. */
+/**
+ * The origin of a section; a plugin is named. `client`: who made the session, over the API or as
+ * its parent.
+ */
 export type SectionOrigin = 'holdfast' | 'configuration' | 'workspace' | 'channel' | 'client' | `plugin:${string}`;
 
 /** One part of the system prompt. */
@@ -154,7 +175,10 @@ export interface Section {
   modes?: readonly PromptMode[];
   /** Absent: Holdfast. */
   origin?: SectionOrigin | ((input: SystemPromptInput) => SectionOrigin);
-  /** Its lines; none when it has nothing to say. Blank lines between lines are dropped, those inside a line are kept. */
+  /**
+   * Its lines; none when it has nothing to say. Blank lines between lines are dropped, those inside
+   * a line are kept.
+   */
   lines: (input: SystemPromptInput) => readonly (string | null)[];
 }
 
@@ -169,7 +193,10 @@ export const EVERY_MODE: readonly PromptMode[] = ['full', 'minimal', 'none'];
 export const FULL_AND_MINIMAL: readonly PromptMode[] = ['full', 'minimal'];
 export const FULL_ONLY: readonly PromptMode[] = ['full'];
 
-/** The mode of a session: subagents and cron sessions never get more than `minimal`, all others what is configured. */
+/**
+ * The mode of a session: subagents and cron sessions never get more than `minimal`, all others what
+ * is configured.
+ */
 export function choosePromptMode(kind: SessionKind, configured: PromptMode): PromptMode {
   const isDelegated = kind === 'subagent' || kind === 'cron';
   return isDelegated && configured === 'full' ? 'minimal' : configured;

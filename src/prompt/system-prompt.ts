@@ -1,6 +1,7 @@
-// The system prompt: the sections in their order, empty lines dropped, joined by one line break. Equal inputs give equal bytes.
-// The order is interface: a new section is a new entry of a list. Sections that change between turns are below the cache boundary.
-// It stays a list of sections, each with its origin, until all contributions are added.
+// The system prompt: the sections in their order, empty lines dropped, joined by one line break.
+// Equal inputs give equal bytes. The order is interface: a new section is a new entry of a list.
+// Sections that change between turns are below the cache boundary. It stays a list of sections,
+// each with its origin, until all contributions are added.
 import type { SystemBlock } from '../core/model-request.ts';
 import { withoutBoundary, type SystemPrompt, type Trust } from './prompt-parts.ts';
 import { CONDUCT } from './sections/conduct.ts';
@@ -23,7 +24,9 @@ export interface WrittenSection {
   isLoose?: boolean;
 }
 
-/** The position of a section in its block, the stable or the other: `[start, end)` in UTF-16 units. */
+/**
+ * The position of a section in its block, the stable or the other: `[start, end)` in UTF-16 units.
+ */
 export interface SectionSpan {
   name: string;
   origin: SectionOrigin;
@@ -49,7 +52,8 @@ export function joinSections(sections: readonly WrittenSection[]): { prompt: Sys
   return { prompt: { stable: stable.text, dynamic: dynamic.text }, spans: [...stable.spans, ...dynamic.spans] };
 }
 
-// A boundary marker in a contributed text is removed: it must neither move the boundary nor be sent.
+// A boundary marker in a contributed text is removed: it must neither move the boundary nor be
+// sent.
 function write(section: Section, input: SystemPromptInput, isStable: boolean): WrittenSection[] {
   const { name, modes = FULL_AND_MINIMAL, origin = 'holdfast', lines } = section;
   if (!modes.includes(input.mode)) return [];
@@ -73,7 +77,10 @@ function joinHalf(sections: readonly WrittenSection[]): { text: string; spans: S
   return { text, spans };
 }
 
-/** Two blocks: the stable one, kept in the provider's cache, and the changing one. An empty one is left out. */
+/**
+ * Two blocks: the stable one, kept in the provider's cache, and the changing one. An empty one is
+ * left out.
+ */
 export function systemBlocks({ stable, dynamic }: SystemPrompt): SystemBlock[] {
   const blocks: SystemBlock[] = [
     { type: 'text', text: stable, cache_control: { type: 'ephemeral' } },

@@ -1,6 +1,7 @@
-// Neutralises untrusted text without rewriting it: markup that only Holdfast may write (lines that begin `System:`, the bracket
-// tags of internal messages, the labels of metadata blocks) is changed where it is imitated, in any Unicode disguise, and
-// nothing else is changed (G29). Doing it twice changes nothing.
+// Neutralises untrusted text without rewriting it: markup that only Holdfast may write (lines that
+// begin `System:`, the bracket tags of internal messages, the labels of metadata blocks) is changed
+// where it is imitated, in any Unicode disguise, and nothing else is changed (G29). Doing it twice
+// changes nothing.
 import { BLANKS, foldedPattern, foldText, isInvisibleAt, listReadings, type FoldedText } from './fold-text.ts';
 import { cutHead } from '../core/text.ts';
 
@@ -16,13 +17,14 @@ type Rule = (folded: FoldedText) => Edit[];
 // Where two rules would change the same place, the first of them does.
 const RULES: readonly Rule[] = [systemLines, exactTags, openTags, contextLabels, ownNotes, ownWarnings];
 
-// Most texts are short, in ASCII, and imitate nothing. Every match of a rule contains one of these, in any letter case.
+// Most texts are short, in ASCII, and imitate nothing. Every match of a rule contains one of these,
+// in any letter case.
 const MARKS = /\[|system|note|untrusted|metadata|bootstrap/i;
 const PLAIN_ASCII = /^[\t\n\x20-\x7e]*$/;
 
 /**
- * The text with every imitation neutralised. Line breaks become `\n`, letters of the tag block (invisible, but read by models) are
- * removed; other characters stay as they are.
+ * The text with every imitation neutralised. Line breaks become `\n`, letters of the tag block
+ * (invisible, but read by models) are removed; other characters stay as they are.
  */
 export function neutralise(text: string): string {
   if (PLAIN_ASCII.test(text) && !MARKS.test(text)) return text;
@@ -34,7 +36,8 @@ export function neutralise(text: string): string {
   return edits.length === 0 ? original : applyEdits(original, edits);
 }
 
-// Letters of the tag block, with the black flag before them if there is one: three flags are written so.
+// Letters of the tag block, with the black flag before them if there is one: three flags are
+// written so.
 const TAG_LETTERS = /(\u{1f3f4}?)([\u{e0000}-\u{e007f}]+)/gu;
 const FLAGS: ReadonlySet<string> = new Set(['gbeng', 'gbsct', 'gbwls']);
 
@@ -43,8 +46,8 @@ function keptFlag(whole: string, flag: string, tags: string): string {
   return flag !== '' && letters.endsWith('\x7f') && FLAGS.has(letters.slice(0, -1)) ? whole : flag;
 }
 
-// `System:` at the start of a line, followed by a blank, a bracket or nothing: `System:nope` is an ordinary word. Invisible
-// characters count as spaces, because some readers show them so.
+// `System:` at the start of a line, followed by a blank, a bracket or nothing: `System:nope` is an
+// ordinary word. Invisible characters count as spaces, because some readers show them so.
 const SYSTEM_LINE = foldedPattern(`^(${BLANKS}*)system${BLANKS}*:(?:(\\s|\\[|$)|)`, 'gm');
 
 function systemLines(folded: FoldedText): Edit[] {
@@ -100,16 +103,20 @@ const OPEN_TAGS = [
 
 const OPEN_TAG = foldedPattern(`\\[(?=${BLANKS}*(?:${OPEN_TAGS.join('|')}))`, 'g');
 
-// Tags that carry more: the opening bracket becomes round, so that nothing after it is read as theirs.
+// Tags that carry more: the opening bracket becomes round, so that nothing after it is read as
+// theirs.
 function openTags(folded: FoldedText): Edit[] {
   return findEdits(folded, OPEN_TAG, (_match, start) => [edit(folded, start, start + 1, '(')]);
 }
 
-/** How many characters after its words the end of a label is searched. Bounded: a text may repeat the words without ever ending a label. */
+/**
+ * How many characters after its words the end of a label is searched. Bounded: a text may repeat
+ * the words without ever ending a label.
+ */
 const LABEL_END_CHARS_MAX = 200;
 
-// What marks `Sender (untrusted metadata):` and similar labels, at any position: the text before it may be a line of its own to a
-// reader.
+// What marks `Sender (untrusted metadata):` and similar labels, at any position: the text before it
+// may be a line of its own to a reader.
 const CONTEXT_LABEL = foldedPattern(
   [
     `\\(${BLANKS}*(?:untrusted${BLANKS}+metadata|untrusted,${BLANKS}*for${BLANKS}+context)${BLANKS}*\\)${BLANKS}*:`,
@@ -170,8 +177,8 @@ function applyEdits(original: string, edits: Edit[]): string {
   return result + original.slice(at);
 }
 
-// Values of others in prompts: as they are, where they are identifiers or one line (paths, ids, names of models), and their words as JSON strings
-// inside a fence that they cannot close.
+// Values of others in prompts: as they are, where they are identifiers or one line (paths, ids,
+// names of models), and their words as JSON strings inside a fence that they cannot close.
 
 const LITERAL_CHARS_MAX = 1024;
 
@@ -182,7 +189,10 @@ export function literal(value: string): string {
 
 const IDENTIFIER = /^[a-z0-9_:.@+-]{1,64}$/;
 
-/** A name that a platform gives to something, when no sentence can pass for it; null: it must not be included in the system's role. */
+/**
+ * A name that a platform gives to something, when no sentence can pass for it; null: it must not be
+ * included in the system's role.
+ */
 export function toIdentifier(value: string | undefined): string | null {
   return value !== undefined && IDENTIFIER.test(value) ? value : null;
 }
@@ -192,7 +202,10 @@ const CUT_CHARS = 1986;
 const CUT_MARK = '…[truncated]';
 const ZERO_WIDTH_SPACE = '\u200b';
 
-/** A string fit for a block: bounded, without NUL, imitations and fences; undefined when it is absent or blank. */
+/**
+ * A string fit for a block: bounded, without NUL, imitations and fences; undefined when it is
+ * absent or blank.
+ */
 export function quoted(text: string | undefined): string | undefined {
   if (text === undefined || text.trim() === '') return undefined;
   // Bounded before it is searched: the text after the cut costs nothing.
@@ -207,7 +220,10 @@ export function quotedAll(texts: readonly string[] | undefined): string[] | unde
   return kept === undefined || kept.length === 0 ? undefined : kept;
 }
 
-/** A value as JSON of two blanks' indent in a `json` fence. Every line break inside a string is written as an escape. */
+/**
+ * A value as JSON of two blanks' indent in a `json` fence. Every line break inside a string is
+ * written as an escape.
+ */
 export function fencedJson(value: object): string {
   return `\`\`\`json\n${escapeBreaks(JSON.stringify(value, null, 2))}\n\`\`\``;
 }

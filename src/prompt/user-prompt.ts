@@ -1,6 +1,6 @@
-// The prompt of a turn: the whole text of its one user message. The parts have a fixed order that the model relies on, from
-// the most general to the sender's text itself; empty parts are left out. Built once and stored (G13), so equal inputs must
-// give equal bytes.
+// The prompt of a turn: the whole text of its one user message. The parts have a fixed order that
+// the model relies on, from the most general to the sender's text itself; empty parts are left out.
+// Built once and stored (G13), so equal inputs must give equal bytes.
 import { readAnnouncement, announcementParts } from '../core/subagents.ts';
 import { hasCommands } from '../kernel/rules/chat-command.ts';
 import { collectParts, type Overflow } from '../core/queue-mode.ts';
@@ -12,7 +12,10 @@ import type { ThinkingLevel } from '../core/models.ts';
 import { neutralise } from './untrusted-text.ts';
 import { LINE_BREAKS } from './fold-text.ts';
 
-/** The inputs that the turn answers. Text of Holdfast itself (announcements, ticks, polls, compactions) is passed unchanged. */
+/**
+ * The inputs that the turn answers. Text of Holdfast itself (announcements, ticks, polls,
+ * compactions) is passed unchanged.
+ */
 export type PromptKind = 'message' | 'followup' | 'batch' | OwnKind;
 type OwnKind = 'announcement' | 'cron' | 'heartbeat' | 'compaction';
 
@@ -27,10 +30,16 @@ export interface UserPromptInput {
   isNewSession: boolean;
   /** True when the turn before this one was stopped. */
   wasAborted: boolean;
-  /** The level set on the session or inline, not the configured default; null: the first word may set it. */
+  /**
+   * The level set on the session or inline, not the configured default; null: the first word may
+   * set it.
+   */
   thinking: ThinkingLevel | null;
   resetTriggers: readonly string[];
-  /** Who may give commands; empty: every sender. The first word of other senders does not set a level. */
+  /**
+   * Who may give commands; empty: every sender. The first word of other senders does not set a
+   * level.
+   */
   ownerIds: readonly string[];
   /** When it is built, and the IANA zone of the user. */
   now: ResetRules['now'];
@@ -63,7 +72,8 @@ const ABORT_HINT = 'Note: The previous agent run was aborted by the user. Resume
 /** Some parts of the prompt; none: nothing to say. */
 type PromptStep = (draft: Draft) => PromptPart[];
 
-// The order of the prompt. After them comes the message with its metadata around it, or the frame of several.
+// The order of the prompt. After them comes the message with its metadata around it, or the frame
+// of several.
 const STEPS: readonly PromptStep[] = [media, thread, systemLines, abortHint];
 
 const OWN_KINDS: ReadonlySet<PromptKind> = new Set<OwnKind>(['announcement', 'cron', 'heartbeat', 'compaction']);
@@ -73,7 +83,10 @@ export function isOwnKind(kind: PromptKind): kind is OwnKind {
   return OWN_KINDS.has(kind);
 }
 
-/** The prompt of a turn. Deterministic: it depends on its input alone. Yields between its messages, because they may be long. */
+/**
+ * The prompt of a turn. Deterministic: it depends on its input alone. Yields between its messages,
+ * because they may be long.
+ */
 export function* buildUserPrompt(input: UserPromptInput): Generator<undefined, UserPrompt> {
   const messages: MessagePrompt[] = [];
   for (const [index, message] of input.messages.entries()) {
@@ -174,8 +187,9 @@ function toPart(text: string): PromptPart {
   return { name: 'thread-note', origin: 'channel', trust: 'untrusted', text };
 }
 
-// System events as lines before a prompt. Every line of an event carries the prefix, so that no text of an event can imitate
-// something else; heartbeat noise is filtered, and a filtered event is consumed, too.
+// System events as lines before a prompt. Every line of an event carries the prefix, so that no
+// text of an event can imitate something else; heartbeat noise is filtered, and a filtered event is
+// consumed, too.
 
 export interface SystemEvent {
   text: string;

@@ -19,7 +19,10 @@ export const alertDestinations = holdfast.table('alert_destinations', {
   callId: uuid(),
   call: json().$type<AlertCall>(),
   attempts: integer().notNull().default(0),
-  /** The call is sent, or a new one is made, at this time; while a process sends it, the end of its lease. */
+  /**
+   * The call is sent, or a new one is made, at this time; while a process sends it, the end of its
+   * lease.
+   */
   dueMs: ms('due_at').notNull().default(now),
   triedAt: iso(),
   /** Null: no answer came. */

@@ -1,5 +1,6 @@
-// The kinds of columns of the tables of this folder. `migrations/` is authoritative for what a column is; a test compares the two.
-// As CommonJS, like all of drizzle (see src/database/drizzle.ts).
+// The kinds of columns of the tables of this folder. `migrations/` is authoritative for what a
+// column is; a test compares the two. As CommonJS, like all of drizzle (see
+// src/database/drizzle.ts).
 import { createRequire } from 'node:module';
 import { storedOptions, type InputOptions } from '../core/input-options.ts';
 

@@ -1,4 +1,5 @@
-// API keys that were made while the service ran, by the SHA-256 of their text; the sign-ins with them; and the audit log.
+// API keys that were made while the service ran, by the SHA-256 of their text; the sign-ins with
+// them; and the audit log.
 import type { KeyRole } from '../core/key-role.ts';
 import { holdfast, iso, now, text, uuid } from './columns.ts';
 
@@ -15,9 +16,13 @@ export const apiKeys = holdfast.table('api_keys', {
   lastUsedAt: iso(),
   /** Null: it is valid. */
   revokedAt: iso(),
-  /** As `Principal.owner`; null: the name of its caller, for a key of a version that knew no owners. */
+  /**
+   * As `Principal.owner`; null: the name of its caller, for a key of a version that knew no owners.
+   */
   owner: text(),
-  /** The id of the key that it replaces, or the caller of a key of the configuration; null: none. */
+  /**
+   * The id of the key that it replaces, or the caller of a key of the configuration; null: none.
+   */
   replaces: text(),
 });
 

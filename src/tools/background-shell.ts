@@ -1,5 +1,6 @@
-// One command in the background, from its start to its end: it runs beyond the call that started it, in a process group that ends with
-// this process, its output goes to a log, its input stays open. Rows and leases are the keeper's business.
+// One command in the background, from its start to its end: it runs beyond the call that started
+// it, in a process group that ends with this process, its output goes to a log, its input stays
+// open. Rows and leases are the keeper's business.
 import { once } from 'node:events';
 import { type CommandTrace, endEscaped, endProcessGroup, isGroupAlive } from './process-group.ts';
 import { releaseProcessGroup } from './process-guard.ts';
@@ -17,7 +18,9 @@ export class BackgroundShell {
   readonly log: ProcessLog;
   /** The process group, and the process that leads it. */
   readonly groupId: number;
-  /** Resolves when everything that it started has ended and its output is written. Never rejects. */
+  /**
+   * Resolves when everything that it started has ended and its output is written. Never rejects.
+   */
   readonly over: Promise<void>;
   /** Called when there is more output, and at the end. */
   readonly #onChange: () => void;
@@ -65,7 +68,10 @@ export class BackgroundShell {
     return readEnd(this.#started).exitSignal;
   }
 
-  /** Writes to its standard input; `isLast` closes it. Data that can no longer be written is dropped. */
+  /**
+   * Writes to its standard input; `isLast` closes it. Data that can no longer be written is
+   * dropped.
+   */
   write(data: string, isLast: boolean): void {
     const { stdin } = this.#shell;
     if (!stdin.writable) return;
@@ -73,7 +79,10 @@ export class BackgroundShell {
     if (isLast) stdin.end();
   }
 
-  /** Ends the whole group, TERM and then KILL, and resolves when it has ended. The first reason is kept. */
+  /**
+   * Ends the whole group, TERM and then KILL, and resolves when it has ended. The first reason is
+   * kept.
+   */
   async end(reason: string, graceMs = KILL_GRACE_MS): Promise<void> {
     // The number of a group that has ended may belong to another group by now.
     if (this.#isOver) return;

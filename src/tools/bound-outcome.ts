@@ -1,5 +1,6 @@
-// Makes any tool's answer fit for a transcript: bounded (G28), well-formed text that JSON and the model's API accept, no empty
-// blocks (G12). Tools come from plugins too, so an answer of the wrong shape is expected, and is an error result.
+// Makes any tool's answer fit for a transcript: bounded (G28), well-formed text that JSON and the
+// model's API accept, no empty blocks (G12). Tools come from plugins too, so an answer of the wrong
+// shape is expected, and is an error result.
 import { IMAGE_TYPES } from '../prompt/read-contributions.ts';
 import type { ImageBlock, TextBlock } from '../core/content.ts';
 import { cutMiddle, RESULT_CHARS_MAX } from '../core/content-size.ts';
@@ -12,7 +13,10 @@ export const IMAGES_MAX = 5;
 /** The placeholder for an answer without text: the model's API refuses blank blocks. */
 const NOTHING = '(empty)';
 
-/** The outcome with its text cut to `charsMax` (a note says how much is missing) and what cannot be sent replaced by a note. */
+/**
+ * The outcome with its text cut to `charsMax` (a note says how much is missing) and what cannot be
+ * sent replaced by a note.
+ */
 export function boundOutcome(outcome: ToolOutcome, charsMax: number = RESULT_CHARS_MAX): ToolOutcome {
   // The port's types are a promise that a plugin in plain JavaScript may break.
   const { content, isError, endsTurn, isUnknown, later } = (outcome ?? {}) as Partial<

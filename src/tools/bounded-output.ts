@@ -1,5 +1,6 @@
-// Collects the output of a command in bounded memory (G28): its start and its end are kept, the middle is counted. The text is valid for any bytes, so
-// that it can be stored and sent; a character that a cut has split is left out.
+// Collects the output of a command in bounded memory (G28): its start and its end are kept, the
+// middle is counted. The text is valid for any bytes, so that it can be stored and sent; a
+// character that a cut has split is left out.
 
 /** Text of a part of an output. `isStart`, `isEnd`: nothing is missing before it, or after it. */
 export function outputText(bytes: Uint8Array, { isStart, isEnd }: { isStart: boolean; isEnd: boolean }): string {
@@ -25,11 +26,17 @@ export function tornBytesAt(bytes: Uint8Array): number {
   return 0;
 }
 
-/** A collector that keeps at most `bytesMax` bytes, half of them from the start and half from the end. */
+/**
+ * A collector that keeps at most `bytesMax` bytes, half of them from the start and half from the
+ * end.
+ */
 export class BoundedOutput {
   /** Allocated with the first byte, since most of many simultaneous calls print little. */
   #head: Buffer | undefined;
-  /** A ring: the next byte goes to `#tailNext`. Bytes are copied into it, because many small chunks weigh more than what they hold. */
+  /**
+   * A ring: the next byte goes to `#tailNext`. Bytes are copied into it, because many small chunks
+   * weigh more than what they hold.
+   */
   #tail: Buffer | undefined;
   #headLength = 0;
   #tailNext = 0;
@@ -63,8 +70,8 @@ export class BoundedOutput {
   }
 
   /**
-   * What was kept, as text: bytes that are not UTF-8 become U+FFFD, NUL stays, and where something is missing a line says how
-   * many bytes.
+   * What was kept, as text: bytes that are not UTF-8 become U+FFFD, NUL stays, and where something
+   * is missing a line says how many bytes.
    */
   text(): string {
     const head = this.#head?.subarray(0, this.#headLength) ?? Buffer.alloc(0);

@@ -1,7 +1,8 @@
-// The user that runs the commands of agents. Commands do what a model says, so where the service runs as root they run as a user without
-// rights, which can access the workspace and none of the service's secrets. A service that runs as an ordinary user cannot change users:
-// its commands can read what the service can read, and the start lines and the doctor say so. Planning only reads; `openWorkspace`
-// changes owners.
+// The user that runs the commands of agents. Commands do what a model says, so where the service
+// runs as root they run as a user without rights, which can access the workspace and none of the
+// service's secrets. A service that runs as an ordinary user cannot change users: its commands can
+// read what the service can read, and the start lines and the doctor say so. Planning only reads;
+// `openWorkspace` changes owners.
 import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { agentOf, ConfigError, processEnvironment, type Config } from '../config.ts';
@@ -14,7 +15,10 @@ import { isAtOrBelow } from './sandbox/rules/policy.ts';
 export interface CommandPlan {
   /** As the configuration writes it. */
   workspaceDir: string;
-  /** Its real path, taken once: commands start there, and the policy and the canary of the sandbox are about it. */
+  /**
+   * Its real path, taken once: commands start there, and the policy and the canary of the sandbox
+   * are about it.
+   */
   realDir: string;
   /** Null: as the user of the service. */
   user: Account | null;
@@ -22,10 +26,16 @@ export interface CommandPlan {
   closedBy: string | null;
 }
 
-/** Where `placeWorkspaces` makes a folder for the workspaces of a data directory that their user cannot enter. */
+/**
+ * Where `placeWorkspaces` makes a folder for the workspaces of a data directory that their user
+ * cannot enter.
+ */
 export const PLACES = '/var/lib/holdfast-workspaces';
 
-/** Used where `nobody` is the user of the database, which can read its password: a number that no account has. */
+/**
+ * Used where `nobody` is the user of the database, which can read its password: a number that no
+ * account has.
+ */
 const SPARE_UID = 65_533;
 const NOBODY: Account = { name: 'nobody', uid: 65_534, gid: 65_534 };
 
@@ -36,8 +46,8 @@ export function planCommands(config: Config, workspaceDir: string): CommandPlan 
   if (configured !== undefined) return planFor(configuredUser(configured, self), config, workspaceDir);
   if (self !== 0 || process.getuid === undefined) return planFor(null, config, workspaceDir);
   const plan = planFor(defaultUser(config, workspaceDir), config, workspaceDir);
-  // Most programs need the absolute path of the folder they run in, and a folder of root elsewhere is not given away unasked: there, commands
-  // run as they always did.
+  // Most programs need the absolute path of the folder they run in, and a folder of root elsewhere
+  // is not given away unasked: there, commands run as they always did.
   return plan.closedBy === null && !belongsToRootElsewhere(config, workspaceDir) ? plan : { ...plan, user: null };
 }
 
@@ -87,7 +97,10 @@ function configuredUser(nameOrUid: string | number, self: number): Account | nul
   );
 }
 
-/** The owner of the workspace, unless that is root; then `nobody`. Never the user of the embedded database. */
+/**
+ * The owner of the workspace, unless that is root; then `nobody`. Never the user of the embedded
+ * database.
+ */
 function defaultUser(config: Config, workspaceDir: string): Account {
   const databaseUid = readOwner(join(config.runtime.dataDir, 'postgres'));
   const owner = readOwner(workspaceDir);
@@ -105,12 +118,18 @@ function refusal(value: string | number, allowed: string): ConfigError {
   return new ConfigError([{ path: 'tools.exec.user', value, allowed, message }]);
 }
 
-/** The variables of the environment that name a user: programs keep their settings in the workspace, because the user may have no home. */
+/**
+ * The variables of the environment that name a user: programs keep their settings in the workspace,
+ * because the user may have no home.
+ */
 export function homeOf(user: Account, workspaceDir: string): Record<string, string> {
   return { HOME: workspaceDir, USER: user.name, LOGNAME: user.name };
 }
 
-/** One sentence for people: which user runs commands, and whether these can read the secrets of the service. */
+/**
+ * One sentence for people: which user runs commands, and whether these can read the secrets of the
+ * service.
+ */
 export function describeCommands(config: Config): string {
   if (!config.tools.exec.enabled) return 'none (tools.exec.enabled is false)';
   return [...new Set(planAllCommands(config).map((plan) => explainUser(config, plan)))].join('; ');
@@ -169,7 +188,10 @@ function readableSecret(config: Config, user: Account): string | null {
   return places.find((path) => existsSync(path) && canReach(path, user)) ?? null;
 }
 
-/** The files that hold the keys and tokens of the service, as the configuration and the environment name them. */
+/**
+ * The files that hold the keys and tokens of the service, as the configuration and the environment
+ * name them.
+ */
 export function listKeyFiles({ models, channels }: Config): string[] {
   const environment = processEnvironment();
   const variables = FILE_VARIABLES.map((name) => environment[`${name}_FILE`]?.trim());

@@ -1,5 +1,6 @@
-// The tools that every agent starts with, before policy: files of the workspace, commands, the web, messages, and the session's
-// status. Features have further ones. Which there are depends on the configuration alone, so that the list of an agent keeps its bytes.
+// The tools that every agent starts with, before policy: files of the workspace, commands, the web,
+// messages, and the session's status. Features have further ones. Which there are depends on the
+// configuration alone, so that the list of an agent keeps its bytes.
 import { editTool, createReadTool, writeTool } from './file-tools.ts';
 import { createExecTool, type ExecOptions } from './exec-tool.ts';
 import { globTool } from './glob-tool.ts';

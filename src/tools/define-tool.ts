@@ -1,5 +1,6 @@
-// Makes a tool out of one zod schema: the JSON Schema that the model sees and the check of what it sends come from the same
-// place, so they cannot disagree. The bytes of the specs are part of the prompt cache's key and are pinned by a test.
+// Makes a tool out of one zod schema: the JSON Schema that the model sees and the check of what it
+// sends come from the same place, so they cannot disagree. The bytes of the specs are part of the
+// prompt cache's key and are pinned by a test.
 import { z } from 'zod';
 import type { ToolSpec } from '../core/model-request.ts';
 import { errorOutcome, type Tool, type ToolCall, type ToolOutcome } from './tool.ts';
@@ -10,9 +11,14 @@ interface ToolDefinition<Input extends z.ZodObject> {
   description: string;
   /** One line for the system prompt. */
   summary: string;
-  /** Strict: a field that the tool does not know is an error, not a setting that is silently ignored. */
+  /**
+   * Strict: a field that the tool does not know is an error, not a setting that is silently
+   * ignored.
+   */
   input: Input;
-  /** Other names of fields that models write: the field by each. They are accepted, and not shown. */
+  /**
+   * Other names of fields that models write: the field by each. They are accepted, and not shown.
+   */
   aliases?: Readonly<Record<string, string>>;
   isIdempotent: boolean;
   isReadOnly: boolean;

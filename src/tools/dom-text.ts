@@ -1,5 +1,6 @@
-// Writes a DOM tree as Markdown or as plain text: what a reader sees, in the order of the page. Linear in the size of the tree; a tree
-// that is deeper than any page has reason to be is flattened from there on.
+// Writes a DOM tree as Markdown or as plain text: what a reader sees, in the order of the page.
+// Linear in the size of the tree; a tree that is deeper than any page has reason to be is flattened
+// from there on.
 
 export type TextMode = 'markdown' | 'text';
 
@@ -195,7 +196,9 @@ class Writer {
     return url === null ? alt : `![${alt}](${url})`;
   }
 
-  /** The whole URL of a link that leads somewhere; null for others, such as those within the page. */
+  /**
+   * The whole URL of a link that leads somewhere; null for others, such as those within the page.
+   */
   #toUrl(href: string | null | undefined): string | null {
     if (href === null || href === undefined || href.startsWith('#') || href.length > URL_CHARS_MAX) return null;
     const url = URL.parse(href, this.#baseUrl);

@@ -1,5 +1,6 @@
-// The `exec` tool: a shell command in the agent's workspace. Its start directory is confined, its environment has no secrets, and
-// its whole process group ends with the call; what the command itself reaches is the business of the sandbox.
+// The `exec` tool: a shell command in the agent's workspace. Its start directory is confined, its
+// environment has no secrets, and its whole process group ends with the call; what the command
+// itself reaches is the business of the sandbox.
 import { stat } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Account } from '../config/places.ts';
@@ -18,7 +19,10 @@ import type { Sandbox } from './sandbox/sandbox.ts';
 import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, ToolTimeoutError, textOutcome } from './tool.ts';
 import { describeFault } from './workspace-files.ts';
 
-/** With the lines around it, less than the limit of a result: it is cut once, here, where missing bytes are counted. */
+/**
+ * With the lines around it, less than the limit of a result: it is cut once, here, where missing
+ * bytes are counted.
+ */
 const OUTPUT_BYTES_MAX = 36_000;
 /** The kernel takes at most 128 KiB in one argument. */
 const COMMAND_BYTES_MAX = 131_000;
@@ -32,7 +36,10 @@ export interface ExecOptions {
   timeoutSeconds: number;
   /** The environment of this process; commands see it without its secrets. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** How the commands in a workspace run; absent: as the user of this process, in the workspace as it is named. */
+  /**
+   * How the commands in a workspace run; absent: as the user of this process, in the workspace as
+   * it is named.
+   */
   planOf?: (workspaceDir: string) => CommandPlan;
   /** Where they run; absent: outside a sandbox. */
   sandbox?: Pick<Sandbox, 'enter'> | undefined;
@@ -44,7 +51,9 @@ interface BackgroundOptions {
   keeper: Pick<ProcessKeeper, 'run'>;
   /** Where outputs are. */
   dataDir: string;
-  /** The longest that a command in the background may run, and how long it may when it does not say. */
+  /**
+   * The longest that a command in the background may run, and how long it may when it does not say.
+   */
   timeoutSeconds: number;
 }
 
@@ -118,7 +127,9 @@ function describeBackground(background: BackgroundOptions | undefined): string {
   return `; to leave the command itself there, at most ${background.timeoutSeconds} s, use background or yieldMs, and then process`;
 }
 
-/** The real directory to run in, or the error result that gives the reason why it cannot be used. */
+/**
+ * The real directory to run in, or the error result that gives the reason why it cannot be used.
+ */
 async function resolveWorkdir(workdir = '.', realDir: string): Promise<string | ToolOutcome> {
   try {
     const { path } = await resolveInside(workdir, confinedTo(realDir));

@@ -1,5 +1,6 @@
-// The thread that reads a web page: parsing what strangers wrote may take long or need much memory, and must not hold up the thread
-// that renews leases. It is given one page, posts what it found in it, and ends.
+// The thread that reads a web page: parsing what strangers wrote may take long or need much memory,
+// and must not hold up the thread that renews leases. It is given one page, posts what it found in
+// it, and ends.
 import { parentPort, workerData } from 'node:worker_threads';
 import { Readability } from '@mozilla/readability';
 import { parseHTML } from 'linkedom';
@@ -31,7 +32,10 @@ interface PageElement {
 type PageDocument = PageElement & { head: PageElement; body: PageElement };
 
 const ELEMENTS_MAX = 200_000;
-/** An article of fewer characters than this does not count as the page's content: then the whole page is used. */
+/**
+ * An article of fewer characters than this does not count as the page's content: then the whole
+ * page is used.
+ */
 const ARTICLE_CHARS_MIN = 200;
 /** The parts of a page that are not its content. */
 const CLUTTER = 'nav, footer, [role="navigation"], [aria-hidden="true"], [hidden]';
@@ -51,7 +55,10 @@ function readPage({ html, url, mode }: PageExtraction): ReadPage {
   return { title, text: domText(document.body, { mode, baseUrl }) };
 }
 
-/** The main content of the page; null when none is found. Works on a separate tree, which it modifies. */
+/**
+ * The main content of the page; null when none is found. Works on a separate tree, which it
+ * modifies.
+ */
 function extractArticle(html: string): { title: string; content: unknown } | null {
   try {
     const reader = new Readability(parse(html) as never, {
@@ -67,7 +74,10 @@ function extractArticle(html: string): { title: string; content: unknown } | nul
   }
 }
 
-/** The parser leaves misplaced tags where they are: `html`, `head` and `body` are put around the rest. */
+/**
+ * The parser leaves misplaced tags where they are: `html`, `head` and `body` are put around the
+ * rest.
+ */
 function parse(html: string): PageDocument {
   const content = html.replaceAll(/<!doctype[^>]{0,1000}>|<\/?(?:html|head|body)(?:\s[^>]{0,2000})?>/gi, '');
   const window = parseHTML(`<!doctype html><html><head></head><body>${content}</body></html>`);

@@ -1,4 +1,4 @@
-// The `read` tool: a text file of the workspace, or some of its lines.
+// The tools `read`, `write` and `edit`: text files of the workspace.
 import { z } from 'zod';
 import { defineTool } from './define-tool.ts';
 import {
@@ -53,8 +53,8 @@ export function createReadTool(roots: readonly string[]): Tool {
   });
 }
 
-// The `write` tool: creates or replaces a text file of the workspace, whole or not at all. A file that is not
-// text is not replaced: the model has not seen what it would destroy.
+// The `write` tool: creates or replaces a text file of the workspace, whole or not at all. A file
+// that is not text is not replaced: the model has not seen what it would destroy.
 
 /** A path whose last part can only be a folder; resolved, it would be a file without the slash. */
 const FOLDER = /(?:^|\/)\.{0,2}$/;
@@ -88,8 +88,9 @@ export const writeTool: Tool = defineTool({
     }),
 });
 
-// The `edit` tool: replaces one text in a file of the workspace by another, and leaves every other byte as it is. Not idempotent: what is
-// put in may contain what was replaced, so a second run could edit again.
+// The `edit` tool: replaces one text in a file of the workspace by another, and leaves every other
+// byte as it is. Not idempotent: what is put in may contain what was replaced, so a second run
+// could edit again.
 
 /** The longest text that replacing all occurrences may come to in the worst case. */
 const RESULT_CHARS_MAX = 16 * 1024 * 1024;

@@ -1,5 +1,6 @@
-// Pictures in the results of tools, as a model takes them: of any tool, also of plugins and of servers. One that cannot be shown is left out with a note,
-// because a provider refuses every later request of the conversation for it.
+// Pictures in the results of tools, as a model takes them: of any tool, also of plugins and of
+// servers. One that cannot be shown is left out with a note, because a provider refuses every later
+// request of the conversation for it.
 import type { ImageBlock, TextBlock } from '../core/content.ts';
 import { isObject } from '../core/json.ts';
 import { DECODERS, fitImage, ImageFault } from '../images/fit-image.ts';
@@ -10,7 +11,9 @@ const BASE64_CHARS_MAX = 32 * 1024 * 1024;
 /** After this time, in milliseconds, no further picture of a result is begun. */
 const BEGIN_MS_MAX = 2_000;
 
-/** The outcome with the pictures that it has room for; what else is in it stays. Does not reject. */
+/**
+ * The outcome with the pictures that it has room for; what else is in it stays. Does not reject.
+ */
 export async function fitImages(outcome: ToolOutcome): Promise<ToolOutcome> {
   // The port's types are a promise that a plugin in plain JavaScript may break.
   const content = (outcome as Partial<ToolOutcome> | undefined)?.content;

@@ -1,8 +1,9 @@
 // The `glob` tool: files of the workspace whose path matches a pattern, newest first.
 //
-// The walk is our own and not the toolset's, which follows a symlink that the pattern names out of the workspace (for its whole length,
-// before it drops the matches), cannot be aborted, and expands a pattern as short as `{a,b}{a,b}...` (sixteen times) for 40 s on the
-// event loop, so that every lease of the process would expire.
+// The walk is our own and not the toolset's, which follows a symlink that the pattern names out of
+// the workspace (for its whole length, before it drops the matches), cannot be aborted, and expands
+// a pattern as short as `{a,b}{a,b}...` (sixteen times) for 40 s on the event loop, so that every
+// lease of the process would expire.
 import { lstat } from 'node:fs/promises';
 import { join, matchesGlob } from 'node:path';
 import { z } from 'zod';
@@ -32,7 +33,8 @@ export const globTool: Tool = defineTool({
     return runInWorkspace({ tool: 'glob', call, name: path }, async (confines) => {
       const { path: root } = await resolveInside(path, confines);
       const start = findLiteralPrefix(pattern);
-      // Resolved like any other path: the part of the pattern before its first wildcard may name a symlink.
+      // Resolved like any other path: the part of the pattern before its first wildcard may name a
+      // symlink.
       await resolveInside(join(root, start), confines);
       const found: Match[] = [];
       const isComplete = await walkFiles({ root, start, signal: call.signal }, async ({ folder, entry, relative }) => {
@@ -61,8 +63,9 @@ function describeMatches(found: Match[], isComplete: boolean): string {
   return lines.join('\n');
 }
 
-// The permitted cost of a glob pattern. Matching is done by backtracking on the event loop: braces multiply the pattern, and each `*` in a
-// segment multiplies the work by the length of a file name (four of them on a name of 255 letters take a second, five a minute).
+// The permitted cost of a glob pattern. Matching is done by backtracking on the event loop: braces
+// multiply the pattern, and each `*` in a segment multiplies the work by the length of a file name
+// (four of them on a name of 255 letters take a second, five a minute).
 
 const PATTERN_CHARS_MAX = 500;
 const ALTERNATIVES_MAX = 32;
@@ -85,7 +88,10 @@ export function faultOfGlobPattern(pattern: string): string | undefined {
   return hasTooManyStars ? `more than ${STARS_PER_SEGMENT_MAX} times * between two slashes` : undefined;
 }
 
-/** Split at the slashes outside of braces: a slash inside of them may be one alternative among others without. */
+/**
+ * Split at the slashes outside of braces: a slash inside of them may be one alternative among
+ * others without.
+ */
 function splitSegments(pattern: string): string[] {
   const segments = [''];
   let depth = 0;
@@ -98,14 +104,20 @@ function splitSegments(pattern: string): string[] {
   return segments;
 }
 
-/** The directories before the first wildcard: `src/tools` of `src/tools/**\/*.ts`. Empty when there are none. */
+/**
+ * The directories before the first wildcard: `src/tools` of `src/tools/**\/*.ts`. Empty when there
+ * are none.
+ */
 export function findLiteralPrefix(pattern: string): string {
   const segments = pattern.split('/');
   const firstWild = segments.findIndex((segment) => /[*?[\]{}!]/.test(segment));
   return segments.slice(0, firstWild === -1 ? -1 : firstWild).join('/');
 }
 
-/** At least as many as the patterns that the braces expand to. A range such as `{1..9}` counts as too many. */
+/**
+ * At least as many as the patterns that the braces expand to. A range such as `{1..9}` counts as
+ * too many.
+ */
 function countChoices(pattern: string): number {
   let total = 1;
   const open: number[] = [];

@@ -1,5 +1,6 @@
-// The thread that matches the lines of files for the tool `grep`: a pattern of a model may backtrack for hours, and must not hold up the thread that
-// renews leases. It is given the pattern, then pieces of files one by one, and answers each with the lines that matched.
+// The thread that matches the lines of files for the tool `grep`: a pattern of a model may
+// backtrack for hours, and must not hold up the thread that renews leases. It is given the pattern,
+// then pieces of files one by one, and answers each with the lines that matched.
 import { parentPort, workerData } from 'node:worker_threads';
 import { cutHead, detectEncoding } from '../core/text.ts';
 

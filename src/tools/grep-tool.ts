@@ -1,5 +1,6 @@
-// The `grep` tool: searches the contents of the workspace's files. It opens them as every file tool does, and a thread of its own matches their lines.
-// A program such as ripgrep walks by path, and a command could redirect it; where one was installed, the same pattern had another meaning.
+// The `grep` tool: searches the contents of the workspace's files. It opens them as every file tool
+// does, and a thread of its own matches their lines. A program such as ripgrep walks by path, and a
+// command could redirect it; where one was installed, the same pattern had another meaning.
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
@@ -21,10 +22,15 @@ import { runInWorkspace } from './workspace-files.ts';
 const OUTPUT_CHARS_MAX = 100 * 1024;
 const MATCH_MS_MAX = 60_000;
 const PIECE_BYTES = 256 * 1024;
-/** Compiling a longer one can take minutes, in which the thread cannot be ended, and then end the process: 3,300 nested groups have done so. */
+/**
+ * Compiling a longer one can take minutes, in which the thread cannot be ended, and then end the
+ * process: 3,300 nested groups have done so.
+ */
 const PATTERN_CHARS_MAX = 2_000;
 const THREADS_MAX = 4;
-/** More than a thread has by default: compiling a deeply nested pattern on less ends the process. */
+/**
+ * More than a thread has by default: compiling a deeply nested pattern on less ends the process.
+ */
 const STACK_MB = 8;
 
 const gate = new Gate(THREADS_MAX);

@@ -1,5 +1,6 @@
-// The `message` tool: says something in the middle of a turn. It only puts a row into the outbox, from where it leaves like every reply:
-// in order, once, with retries. Where it may go is decided here, not by the model (G30). A file is copied when the tool is called, and the copy is sent.
+// The `message` tool: says something in the middle of a turn. It only puts a row into the outbox,
+// from where it leaves like every reply: in order, once, with retries. Where it may go is decided
+// here, not by the model (G30). A file is copied when the tool is called, and the copy is sent.
 import { z } from 'zod';
 import type { MessageFeatures } from '../config/agent-settings.ts';
 import type { DeliveryPayload } from '../core/delivery-payload.ts';
@@ -31,7 +32,10 @@ export interface MessageToolOptions extends OutgoingMediaOptions {
   channels: OpenChannels;
   /** What messages on a channel may have in addition to text. */
   featuresOf: (channel: string) => MessageFeatures;
-  /** The message that names the chat of a call, null when no message was sent to its session; and the messages that its turn answers. */
+  /**
+   * The message that names the chat of a call, null when no message was sent to its session; and
+   * the messages that its turn answers.
+   */
   chat: (call: ToolCall) => Promise<{ message: InboundMessage | null; messageIds: string[] }>;
   /** Puts a message into the outbox, once for each idempotency key: `id` is that of the first. */
   post: (
@@ -82,7 +86,10 @@ const plain = z.strictObject({
   buttons,
 });
 
-/** The fields on a channel with these features: a field that is of no use there is not shown to the model. */
+/**
+ * The fields on a channel with these features: a field that is of no use there is not shown to the
+ * model.
+ */
 function fieldsOn({ media: canSend, reactions: canReact }: MessageFeatures): z.ZodObject {
   if (!canSend && !canReact) return plain;
   return z.strictObject({

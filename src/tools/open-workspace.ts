@@ -1,6 +1,8 @@
-// Makes the folders that commands run in, and gives the users that run commands access to them and to nothing else. Only root gives anything away; an
-// ordinary user has folders with mode 0700. Where root runs the service in a data directory that the user of the commands cannot enter, for example
-// below /root, commands could only run as root: a new data directory then gets a folder for its workspaces outside, with a link to it.
+// Makes the folders that commands run in, and gives the users that run commands access to them and
+// to nothing else. Only root gives anything away; an ordinary user has folders with mode 0700.
+// Where root runs the service in a data directory that the user of the commands cannot enter, for
+// example below /root, commands could only run as root: a new data directory then gets a folder for
+// its workspaces outside, with a link to it.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { chmod, chown, lchown, lstat, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -13,7 +15,10 @@ import { HeldFolder } from '../files/held-folder.ts';
 /** All users may pass the folders above a workspace, and none may list them. */
 const PASSABLE = 0o711;
 
-/** Makes the folder and the link if the data directory needs them and has no workspace yet. True: load the configuration again. */
+/**
+ * Makes the folder and the link if the data directory needs them and has no workspace yet. True:
+ * load the configuration again.
+ */
 export async function placeWorkspaces(config: Config): Promise<boolean> {
   if (!isPlaceNeeded(config)) return false;
   const { dataDir } = config.runtime;
@@ -31,7 +36,10 @@ export async function placeWorkspaces(config: Config): Promise<boolean> {
   return true;
 }
 
-/** True before the first start in a data directory that the user of the commands cannot enter, unless all workspaces are configured. */
+/**
+ * True before the first start in a data directory that the user of the commands cannot enter,
+ * unless all workspaces are configured.
+ */
 export function isPlaceNeeded(config: Config): boolean {
   const { dataDir } = config.runtime;
   if (config.workspace.path !== join(dataDir, 'workspace') || hasWorkspaces(dataDir)) return false;
@@ -49,8 +57,9 @@ function hasWorkspaces(dataDir: string): boolean {
 }
 
 /**
- * Makes the folder of all places. False where it is of no use: the user of the commands cannot come there either, or it is on another file
- * system than the data directory. Workspaces must not be lost with a container while the data directory is on a volume that stays.
+ * Makes the folder of all places. False where it is of no use: the user of the commands cannot come
+ * there either, or it is on another file system than the data directory. Workspaces must not be
+ * lost with a container while the data directory is on a volume that stays.
  */
 async function openPlaces(config: Config): Promise<boolean> {
   try {
@@ -71,8 +80,9 @@ const SYSTEM_FOLDERS = new Set([
 ]);
 
 /**
- * Makes the data directory with mode 0700. Where commands run as another user and that user can come so far, it may also be passed (not
- * read) by that user's group, because the workspaces are in it.
+ * Makes the data directory with mode 0700. Where commands run as another user and that user can
+ * come so far, it may also be passed (not read) by that user's group, because the workspaces are in
+ * it.
  */
 export async function openDataDir(config: Config): Promise<void> {
   const { dataDir } = config.runtime;
@@ -88,7 +98,10 @@ export async function openDataDir(config: Config): Promise<void> {
   await chmod(dataDir, groups.size === 1 ? 0o710 : 0o711);
 }
 
-/** Makes the workspaces and gives each to the user that its commands run as. Throws `ConfigError` when that user could not write there. */
+/**
+ * Makes the workspaces and gives each to the user that its commands run as. Throws `ConfigError`
+ * when that user could not write there.
+ */
 export async function openWorkspaces(config: Config): Promise<void> {
   const plans = planAllCommands(config);
   for (const plan of plans) await openWorkspace(config, plan, plans);
@@ -109,7 +122,10 @@ async function openWorkspace(config: Config, plan: CommandPlan, plans: readonly 
   throw new ConfigError([{ path: 'tools.exec.user', value, allowed, message }]);
 }
 
-/** Commands in one workspace can put a link in the place of another one that is below it. Throws `ConfigError` where one leads out. */
+/**
+ * Commands in one workspace can put a link in the place of another one that is below it. Throws
+ * `ConfigError` where one leads out.
+ */
 function assertOwnPlace({ workspaceDir, realDir }: CommandPlan, plans: readonly CommandPlan[]): void {
   for (const outer of plans) {
     if (!isAtOrBelow(workspaceDir, outer.workspaceDir) || isAtOrBelow(realDir, outer.realDir)) continue;
@@ -119,7 +135,10 @@ function assertOwnPlace({ workspaceDir, realDir }: CommandPlan, plans: readonly 
   }
 }
 
-/** Gives a user a folder of root with the files and folders in it. A file with several names stays root's: another name may be outside. */
+/**
+ * Gives a user a folder of root with the files and folders in it. A file with several names stays
+ * root's: another name may be outside.
+ */
 async function giveFolder(path: string, { uid, gid }: OsUser): Promise<void> {
   const folder = await HeldFolder.open(path);
   try {

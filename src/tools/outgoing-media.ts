@@ -1,5 +1,6 @@
-// The files that the tool `message` sends. A file is opened and copied when the tool is called, and the copy is sent: nothing that happens to the file until
-// then, or while a person decides about the call, changes what is sent.
+// The files that the tool `message` sends. A file is opened and copied when the tool is called, and
+// the copy is sent: nothing that happens to the file until then, or while a person decides about
+// the call, changes what is sent.
 import { rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { FILE_BYTES_MAX } from '../config/schema-channels.ts';
@@ -34,7 +35,10 @@ export function isUrl(named: string): boolean {
   return /^[a-z][a-z0-9+.-]+:\/\//i.test(named);
 }
 
-/** The size and the hash of a file that a call names; null: there is none that may be sent, or it cannot be read. */
+/**
+ * The size and the hash of a file that a call names; null: there is none that may be sent, or it
+ * cannot be read.
+ */
 export function digestFile(
   { mediaRoots }: OutgoingMediaOptions,
   named: string,
@@ -44,7 +48,9 @@ export function digestFile(
   return withFileInside(named, confinedTo(workspaceDir, mediaRoots), hash).catch(() => null);
 }
 
-/** Takes the media that a call names: a URL as it is, of a file a copy under the id of the delivery. */
+/**
+ * Takes the media that a call names: a URL as it is, of a file a copy under the id of the delivery.
+ */
 export async function takeMedia(options: OutgoingMediaOptions, named: string, posting: MediaCall): Promise<TakenMedia> {
   if (isUrl(named)) return takeUrl(named);
   const { id, channel, call } = posting;
@@ -79,7 +85,10 @@ export function dropMedia({ outgoing }: OutgoingMediaOptions, id: DeliveryId): P
   return rm(join(outgoing, id), { force: true });
 }
 
-/** Null: it is none that may be sent. A file outside must be indistinguishable from one that does not exist. */
+/**
+ * Null: it is none that may be sent. A file outside must be indistinguishable from one that does
+ * not exist.
+ */
 function openNamed(
   { mediaRoots }: OutgoingMediaOptions,
   named: string,

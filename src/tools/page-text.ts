@@ -1,4 +1,5 @@
-// The text of an answer of the web, decoded by the rules of the WHATWG; UTF-8 where nothing names an encoding.
+// The text of an answer of the web: decoded by the rules of the WHATWG (UTF-8 where nothing names
+// an encoding), and without what surrounds it.
 import type { WebAnswer } from './web-fetch-request.ts';
 import { once } from 'node:events';
 import { extname } from 'node:path';
@@ -7,7 +8,10 @@ import { orAborted, withDeadline } from '../clock.ts';
 import { Gate } from '../gate.ts';
 import type { PageExtraction, ReadPage } from './extract-page-thread.ts';
 
-/** Beginnings that have the encoding in themselves: byte order marks, and an XML declaration in UTF-16. They come before every name. */
+/**
+ * Beginnings that have the encoding in themselves: byte order marks, and an XML declaration in
+ * UTF-16. They come before every name.
+ */
 const BEGINNINGS: readonly (readonly [bytes: string, label: string])[] = [
   ['\xef\xbb\xbf', 'utf-8'],
   ['\xfe\xff', 'utf-16be'],
@@ -66,7 +70,8 @@ function encodingOf(label: string | null | undefined): string | null {
   }
 }
 
-// Extracts the content of a web page in a worker thread, bounded in time, memory and number: see extract-page-thread.ts.
+// Extracts the content of a web page in a worker thread, bounded in time, memory and number: see
+// extract-page-thread.ts.
 
 /** A page is too large or too strange to be read. */
 export class PageUnreadableError extends Error {

@@ -1,10 +1,13 @@
-// How a tool calls a model. The kernel makes the call: it passes the gate before model calls, and its row with its cost is stored with the results.
+// How a tool calls a model. The kernel makes the call: it passes the gate before model calls, and
+// its row with its cost is stored with the results.
 import type { PaidPurpose, ModelAnswer, ModelRequest, TokenCounts } from '../core/model-request.ts';
 
 /** What is asked, and what it costs. */
 export interface PaidCall {
   purpose: PaidPurpose;
-  /** Of a model of pictures or sounds: its text, and about how many tokens the answer has at most. */
+  /**
+   * Of a model of pictures or sounds: its text, and about how many tokens the answer has at most.
+   */
   request: ModelRequest;
   /** What it costs in micro-dollars where the model has no price by tokens; null: not known yet. */
   unitMicros?: number | null;
@@ -37,7 +40,10 @@ export type SendPaid<Result> = (way: PaidWay) => Promise<PaidAnswer<Result>>;
 /** A call of a tool, which ends with the signal of the tool. */
 export type ToolPaidCall = PaidCall & { signal: AbortSignal };
 
-/** The models that a tool may call. Both reject with `PaidCallError`, or with the reason of an abort. */
+/**
+ * The models that a tool may call. Both reject with `PaidCallError`, or with the reason of an
+ * abort.
+ */
 export interface ToolModels {
   /** Asks a model as turns do. */
   ask: (call: ToolPaidCall) => Promise<ModelAnswer>;
@@ -46,8 +52,8 @@ export interface ToolModels {
 }
 
 /**
- * Why there is no answer, in words for a model. `refused`: nothing was sent. `failed`: the provider refused it. `lost`: it was sent, and it is not
- * known what came of it.
+ * Why there is no answer, in words for a model. `refused`: nothing was sent. `failed`: the provider
+ * refused it. `lost`: it was sent, and it is not known what came of it.
  */
 export class PaidCallError extends Error {
   readonly code = 'paid_call_failed';

@@ -1,20 +1,25 @@
-// A process group: a command with everything that it started, ended as one (G24). Grandchildren belong to it unless they leave it on
-// purpose (setsid, job control). Those are found by the idempotency key in the environment that they inherited. One that also cleared its
-// environment is not found; that would take a cgroup, which an ordinary process cannot make. Elsewhere than on Linux nothing is found.
+// A process group: a command with everything that it started, ended as one (G24). Grandchildren
+// belong to it unless they leave it on purpose (setsid, job control). Those are found by the
+// idempotency key in the environment that they inherited. One that also cleared its environment is
+// not found; that would take a cgroup, which an ordinary process cannot make. Elsewhere than on
+// Linux nothing is found.
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * The time between two checks of a group that is ending: short at first, since most end immediately; longer later, since a check reads
- * all of /proc.
+ * The time between two checks of a group that is ending: short at first, since most end
+ * immediately; longer later, since a check reads all of /proc.
  */
 const POLL_MS_MIN = 10;
 const POLL_MS_MAX = 200;
 /** An escaped process may start others while it is ended. */
 const ROUNDS_MAX = 3;
 
-/** Sends TERM to the group and waits until it has ended; processes that are left after `graceMs` get KILL, which cannot be ignored. */
+/**
+ * Sends TERM to the group and waits until it has ended; processes that are left after `graceMs` get
+ * KILL, which cannot be ignored.
+ */
 export async function endProcessGroup(groupId: number, graceMs: number): Promise<void> {
   const killAtMs = performance.now() + graceMs;
   signalGroup(groupId, 'SIGTERM');
@@ -29,8 +34,8 @@ export async function endProcessGroup(groupId: number, graceMs: number): Promise
 }
 
 /**
- * True while a process of the group runs. Zombies do not count: where nothing reaps orphans, as in a container without an init, they
- * would keep the group alive without end.
+ * True while a process of the group runs. Zombies do not count: where nothing reaps orphans, as in
+ * a container without an init, they would keep the group alive without end.
  */
 export async function isGroupAlive(groupId: number): Promise<boolean> {
   if (!signalGroup(groupId, 0)) return false;
@@ -65,7 +70,10 @@ export interface CommandTrace {
   key: string | undefined;
 }
 
-/** Ends processes that left a command's group, once the group has ended; returns whether there were any. */
+/**
+ * Ends processes that left a command's group, once the group has ended; returns whether there were
+ * any.
+ */
 export async function endEscaped(trace: CommandTrace, graceMs: number): Promise<boolean> {
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const groups = await escapedGroups(trace);
@@ -90,8 +98,9 @@ async function groupOfMarked(processId: string, variable: string): Promise<numbe
 }
 
 /**
- * Where process ids mean the same as here: this boot, this namespace. A number alone is used again after the process, after a boot, and in every
- * container: with these and the start time it means one process only. Elsewhere than on Linux only the host's name.
+ * Where process ids mean the same as here: this boot, this namespace. A number alone is used again
+ * after the process, after a boot, and in every container: with these and the start time it means
+ * one process only. Elsewhere than on Linux only the host's name.
  */
 export async function machineName(): Promise<string> {
   const [boot, namespace] = await Promise.all([
@@ -101,7 +110,10 @@ export async function machineName(): Promise<string> {
   return boot === '' || namespace === '' ? hostname() : `${boot.trim()} ${namespace}`;
 }
 
-/** When a process was started, in ticks since the boot; null: it does not exist, or this system does not provide it. */
+/**
+ * When a process was started, in ticks since the boot; null: it does not exist, or this system does
+ * not provide it.
+ */
 export async function readStartedTicks(pid: number): Promise<number | null> {
   const ticks = Number((await readStat(pid))[19]);
   return Number.isFinite(ticks) ? ticks : null;
@@ -116,6 +128,7 @@ async function readLivingGroup(pid: string): Promise<number | null> {
 /** What the system says of a process from its state on. */
 async function readStat(pid: string | number): Promise<string[]> {
   const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
-  // `pid (name) state parent group ...`: the name may contain anything, so count from its last parenthesis.
+  // `pid (name) state parent group ...`: the name may contain anything, so count from its last
+  // parenthesis.
   return status?.slice(status.lastIndexOf(')') + 2).split(' ') ?? [];
 }

@@ -1,6 +1,7 @@
-// Ends the commands of a worker process that was killed without a chance to do it itself (SIGKILL, out of memory): a command that
-// continued would run in parallel with the turn that another worker has taken over. One small shell per process, started with the
-// first command, reads from a pipe which groups run; the end of the pipe is the end of this process, and then it ends those that are
+// Ends the commands of a worker process that was killed without a chance to do it itself (SIGKILL,
+// out of memory): a command that continued would run in parallel with the turn that another worker
+// has taken over. One small shell per process, started with the first command, reads from a pipe
+// which groups run; the end of the pipe is the end of this process, and then it ends those that are
 // left.
 import { type ChildProcess, spawn } from 'node:child_process';
 
@@ -19,7 +20,10 @@ sleep 2
 for group in $groups; do kill -KILL "-$group"; done
 `;
 
-/** The guard of this process, absent until the first command and after the guard has ended; then the next command starts another. */
+/**
+ * The guard of this process, absent until the first command and after the guard has ended; then the
+ * next command starts another.
+ */
 let running: { shell: ChildProcess; write: (line: string) => void } | undefined;
 /** What runs now, so that a new guard knows of it. */
 const groupIds = new Set<number>();

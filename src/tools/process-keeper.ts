@@ -1,7 +1,8 @@
-// Keeps the commands in the background of one worker. Each has a row that names its owner; the keeper renews the leases of its own
-// commands, executes the requests of other processes (kill, input), and stores how they end. It also finds the commands of crashed
-// workers: these become `lost`, are ended where that is possible, and their sessions are notified. So no command ends without a notice,
-// and none acts for a session that was stopped.
+// Keeps the commands in the background of one worker. Each has a row that names its owner; the
+// keeper renews the leases of its own commands, executes the requests of other processes (kill,
+// input), and stores how they end. It also finds the commands of crashed workers: these become
+// `lost`, are ended where that is possible, and their sessions are notified. So no command ends
+// without a notice, and none acts for a session that was stopped.
 //
 //   begin row ──▶ start shell ──▶ note pid ──▶ go        (crash before `go`: nothing has run; after: the guard ends the group)
 //   running ──ends by itself──▶ exited
@@ -32,7 +33,10 @@ export interface ProcessKeeperOptions {
   /** The longest that a command may run, in any worker that shares the outputs. */
   runMsMax: number;
   logger: Logger;
-  /** Faults of the database are part of its outage: a line for each check would be four stacks per second. */
+  /**
+   * Faults of the database are part of its outage: a line for each check would be four stacks per
+   * second.
+   */
   outages: Pick<OutageLog, 'report'>;
 }
 
@@ -100,7 +104,10 @@ export class ProcessKeeper {
     this.#leases.stop();
   }
 
-  /** Starts a command and waits a while for its end. Rejects with the reason of an abort in that while, having ended the command. */
+  /**
+   * Starts a command and waits a while for its end. Rejects with the reason of an abort in that
+   * while, having ended the command.
+   */
   async run(start: BackgroundCommand): Promise<BackgroundStart> {
     const { call, yieldMs } = start;
     const begun = await this.#begin(start);
@@ -120,8 +127,9 @@ export class ProcessKeeper {
   }
 
   /**
-   * Waits until a process of this worker has more output than `seenBytes` or (`untilEnd`: only) has ended, at most for the time given and
-   * not longer than the signal allows. Answers whether the process is one of this worker.
+   * Waits until a process of this worker has more output than `seenBytes` or (`untilEnd`: only) has
+   * ended, at most for the time given and not longer than the signal allows. Answers whether the
+   * process is one of this worker.
    */
   async wait(id: string, wait: CommandWait): Promise<boolean> {
     const kept = this.#kept.get(id);
@@ -221,7 +229,10 @@ export class ProcessKeeper {
     return kept;
   }
 
-  /** Writes down which process it is, before it begins; answers whether it may. Throws when a lease has run out meanwhile. */
+  /**
+   * Writes down which process it is, before it begins; answers whether it may. Throws when a lease
+   * has run out meanwhile.
+   */
   async #noteStart(kept: RunningCommand, lease: CallLease, own: Lease): Promise<boolean> {
     const { id, shell } = kept;
     try {
@@ -290,7 +301,8 @@ export class ProcessKeeper {
   }
 }
 
-// A command in the background: how it is requested, what became of its start, and what its worker knows of it while it runs.
+// A command in the background: how it is requested, what became of its start, and what its worker
+// knows of it while it runs.
 
 export interface BackgroundCommand {
   call: ToolCall;
@@ -308,7 +320,10 @@ export interface BackgroundCommand {
   yieldMs: number;
 }
 
-/** `left`: it continues in the background. `over`: it ended during the wait. `refused`: it was not started. */
+/**
+ * `left`: it continues in the background. `over`: it ended during the wait. `refused`: it was not
+ * started.
+ */
 export type BackgroundStart =
   | { kind: 'left'; id: string }
   | { kind: 'over'; id: string; end: Pick<ProcessFacts, 'exitCode' | 'exitSignal' | 'reason'> }
@@ -337,8 +352,8 @@ export interface CommandWait {
 }
 
 /**
- * Waits until a command has more output than was seen or (`untilEnd`: only) is gone, at most for the time given and not longer than the
- * signal allows. It has a waiter meanwhile.
+ * Waits until a command has more output than was seen or (`untilEnd`: only) is gone, at most for
+ * the time given and not longer than the signal allows. It has a waiter meanwhile.
  */
 export async function waitFor(kept: RunningCommand, wait: CommandWait, isGone: () => boolean): Promise<void> {
   const { untilEnd, seenBytes, timeoutMs, signal } = wait;
@@ -359,8 +374,9 @@ export async function waitFor(kept: RunningCommand, wait: CommandWait, isGone: (
   signal.removeEventListener('abort', check);
 }
 
-// Finds background commands whose worker has crashed: their rows are closed as `lost`, their sessions are notified, and where the process
-// is on this machine and certainly the same, its group is ended. Any worker may do it for all.
+// Finds background commands whose worker has crashed: their rows are closed as `lost`, their
+// sessions are notified, and where the process is on this machine and certainly the same, its group
+// is ended. Any worker may do it for all.
 
 /** Between TERM and KILL. */
 const KILL_GRACE_MS = 2_000;

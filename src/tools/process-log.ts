@@ -1,6 +1,7 @@
-// The output of a command in the background, in files below the data directory: a folder for each command, in it pieces that are named
-// by where they begin in the output. Only the last few pieces are kept (G28); positions count from the start of the output all the
-// same. Any process of this machine can read what one of them writes.
+// The output of a command in the background, in files below the data directory: a folder for each
+// command, in it pieces that are named by where they begin in the output. Only the last few pieces
+// are kept (G28); positions count from the start of the output all the same. Any process of this
+// machine can read what one of them writes.
 import { mkdir, open, readdir, readFile, rm, stat, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PROCESS_OUTPUTS } from './rules/background-process.ts';
@@ -71,7 +72,10 @@ export class ProcessLog {
   }
 }
 
-/** Up to `bytesMax` of an output from a position on; a negative position counts from its end. Null: this machine has no such output. */
+/**
+ * Up to `bytesMax` of an output from a position on; a negative position counts from its end. Null:
+ * this machine has no such output.
+ */
 export async function readProcessLog(
   { dataDir, id }: { dataDir: string; id: string },
   { from, bytesMax }: { from: number; bytesMax: number },

@@ -1,5 +1,5 @@
-// What commands in the background need of the database: a row for each, its owner, and the requests of other processes. Implemented by
-// `src/kernel/turn/journal/processes.ts`.
+// What commands in the background need of the database: a row for each, its owner, and the requests
+// of other processes. Implemented by `src/kernel/turn/journal/processes.ts`.
 import type {
   LostProcess,
   NewProcess,
@@ -11,15 +11,25 @@ import type {
 } from './rules/background-process.ts';
 
 export interface ProcessStore {
-  /** The row of a command that is about to start. `closed`: its turn has ended, or the session was claimed again. */
+  /**
+   * The row of a command that is about to start. `closed`: its turn has ended, or the session was
+   * claimed again.
+   */
   begin(process: NewProcess): Promise<'begun' | 'known' | 'closed' | 'too-many'>;
-  /** Notes the process of a row; false: it must not begin, its session was stopped or claimed again meanwhile. */
+  /**
+   * Notes the process of a row; false: it must not begin, its session was stopped or claimed again
+   * meanwhile.
+   */
   noteStart(start: ProcessStart): Promise<boolean>;
   /** Closes the row, unless it is closed, and notifies the session. */
   end(end: ProcessEnd): Promise<void>;
-  /** Renews the leases of these processes of a worker; answers with those that are still its own. */
+  /**
+   * Renews the leases of these processes of a worker; answers with those that are still its own.
+   */
   renew(lease: ProcessLease): Promise<ReadonlySet<string>>;
-  /** The requests of other processes for these commands; commands without a request are left out. */
+  /**
+   * The requests of other processes for these commands; commands without a request are left out.
+   */
   readControls(processes: readonly { id: string; lastInput: number }[]): Promise<ProcessControl[]>;
   /** Closes the rows whose worker no longer renews them, and notifies their sessions. */
   takeLost(): Promise<LostProcess[]>;
@@ -33,6 +43,9 @@ export interface ProcessStore {
   addInput(input: { processId: string; causeKey: string; data: string; isLast: boolean }): Promise<void>;
   /** Deletes the input of processes that ended this long ago. */
   trimInputs(keptMs: number): Promise<void>;
-  /** Notes that a call is shown the output up to `until`; answers from where on. The same call is answered the same. */
+  /**
+   * Notes that a call is shown the output up to `until`; answers from where on. The same call is
+   * answered the same.
+   */
   notePoll(poll: { id: string; key: string; until: number }): Promise<{ from: number; until: number }>;
 }

@@ -1,5 +1,6 @@
-// The `process` tool: commands that `exec` left in the background of this session, and of no other. Looking, writing and killing may be
-// done by any worker: they go through the command's row and its log, so it does not matter whose process it is.
+// The `process` tool: commands that `exec` left in the background of this session, and of no other.
+// Looking, writing and killing may be done by any worker: they go through the command's row and its
+// log, so it does not matter whose process it is.
 import { z } from 'zod';
 import { cutHead, cutTail } from '../core/text.ts';
 import { pause } from '../clock.ts';
@@ -51,7 +52,8 @@ export function createProcessTool(options: ProcessToolOptions): Tool {
         .describe('write: the text, with its line break'),
       eof: z.boolean().optional().describe('write: close stdin afterwards'),
     }),
-    // A call that is run again shows the same output, writes its input once, and kills a process that is already dead.
+    // A call that is run again shows the same output, writes its input once, and kills a process
+    // that is already dead.
     isIdempotent: true,
     isReadOnly: false,
     async run(input, call) {

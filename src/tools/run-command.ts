@@ -1,6 +1,6 @@
-// Runs one shell command in a process group of its own, and does not return before everything that it started has ended: a
-// process that outlived its call could be neither stopped nor observed. Memory is bounded; nothing here waits without a
-// limit.
+// Runs one shell command in a process group of its own, and does not return before everything that
+// it started has ended: a process that outlived its call could be neither stopped nor observed.
+// Memory is bounded; nothing here waits without a limit.
 import { once } from 'node:events';
 import { BoundedOutput } from './bounded-output.ts';
 import { endEscaped, endProcessGroup, isGroupAlive } from './process-group.ts';
@@ -11,7 +11,10 @@ export interface Command extends Omit<ShellStart, 'stdin'> {
   outputBytesMax: number;
   /** Ends the command. */
   signal: AbortSignal;
-  /** Called right before the command begins; when it throws, the command does not begin. Absent: nothing has to be held. */
+  /**
+   * Called right before the command begins; when it throws, the command does not begin. Absent:
+   * nothing has to be held.
+   */
   assertHeld?: () => void;
   /** How long the group may take to end after a TERM, by the reason of the abort. */
   killGraceMs: (reason: unknown) => number;
@@ -23,7 +26,9 @@ export interface CommandEnd {
   /** Null when a signal ended the shell. */
   exitCode: number | null;
   exitSignal: NodeJS.Signals | null;
-  /** True when the signal ended it; false when it ended by itself, even if the signal aborted since. */
+  /**
+   * True when the signal ended it; false when it ended by itself, even if the signal aborted since.
+   */
   wasAborted: boolean;
   /** True when it ended by itself and left processes in the background, which were then ended. */
   hadLeftovers: boolean;
@@ -32,8 +37,8 @@ export interface CommandEnd {
 }
 
 /**
- * Runs the command and returns how it ended, by itself or by the signal. Throws when the shell cannot be started, when the signal was
- * aborted before, or what `assertHeld` throws.
+ * Runs the command and returns how it ended, by itself or by the signal. Throws when the shell
+ * cannot be started, when the signal was aborted before, or what `assertHeld` throws.
  */
 export async function runCommand(command: Command): Promise<CommandEnd> {
   const { signal } = command;
@@ -44,8 +49,8 @@ export async function runCommand(command: Command): Promise<CommandEnd> {
   const closed = once(shell.stdout, 'close').catch(() => undefined);
   try {
     const exited = once(shell, 'exit');
-    // Starting a shell takes long enough for this process to be paused: what it was allowed before may no longer be
-    // allowed.
+    // Starting a shell takes long enough for this process to be paused: what it was allowed before
+    // may no longer be allowed.
     command.assertHeld?.();
     shell.stdin.end('go\n');
     const wasAborted = await Promise.race([exited.then(() => false), aborted(signal)]);

@@ -1,24 +1,35 @@
-// Runs one tool call: the one place where a tool's deadline, its abort and the bound of its result are kept. A call ends within its
-// time + 1 s (G25) even when the tool pays no attention; what it throws becomes an error result for the model.
+// Runs one tool call: the one place where a tool's deadline, its abort and the bound of its result
+// are kept. A call ends within its time + 1 s (G25) even when the tool pays no attention; what it
+// throws becomes an error result for the model.
 import { boundOutcome } from './bound-outcome.ts';
 import { fitImages } from './fit-images.ts';
 import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, ToolTimeoutError } from './tool.ts';
 
-/** How long a tool may take after its time limit to end what it started and report its progress. Below the second that G25 allows. */
+/**
+ * How long a tool may take after its time limit to end what it started and report its progress.
+ * Below the second that G25 allows.
+ */
 const TIMEOUT_SETTLE_MS = 900;
-/** The same after an abort from outside: longer than the time that `exec` gives its processes before it kills them. */
+/**
+ * The same after an abort from outside: longer than the time that `exec` gives its processes before
+ * it kills them.
+ */
 const ABORT_SETTLE_MS = 2_500;
 /** The longest time that a timer of Node can run. */
 const TIMER_MS_MAX = 2_147_483_647;
 
 /**
- * Runs `tool` and returns its outcome, bounded and well-formed. `timeoutMs` is the limit for tools that declare none;
- * `resultCharsMax` the most text of a result (absent: as for the largest window).
+ * Runs `tool` and returns its outcome, bounded and well-formed. `timeoutMs` is the limit for tools
+ * that declare none; `resultCharsMax` the most text of a result (absent: as for the largest
+ * window).
  *
- * - The time is over: `call.signal` (as the tool sees it) aborts with a `ToolTimeoutError`; the outcome is the tool's own answer to that,
+ * - The time is over: `call.signal` (as the tool sees it) aborts with a `ToolTimeoutError`; the
+ *   outcome is the tool's own answer to that,
  *   or an error result that names the tool and its limit.
- * - `call.signal` aborts: rejects with its reason as soon as the tool has stopped, at the latest after ABORT_SETTLE_MS. A tool that
- *   comes back with an answer all the same has done its work, and its answer is returned: the caller checks the signal next.
+ * - `call.signal` aborts: rejects with its reason as soon as the tool has stopped, at the latest
+ *   after ABORT_SETTLE_MS. A tool that
+ *   comes back with an answer all the same has done its work, and its answer is returned: the
+ *   caller checks the signal next.
  * - Anything else that goes wrong is an error result; it rejects for no other reason.
  */
 export async function runTool(

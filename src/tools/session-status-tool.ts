@@ -1,5 +1,6 @@
-// The `session_status` tool: what the session is, what it has used and what holds for it, and the only place where the model can read
-// the time. The system prompt does not say the time, so that its bytes stay the same. With `model` it changes the session's model.
+// The `session_status` tool: what the session is, what it has used and what holds for it, and the
+// only place where the model can read the time. The system prompt does not say the time, so that
+// its bytes stay the same. With `model` it changes the session's model.
 import { z } from 'zod';
 import type { SourcedValue, SessionSettings } from '../config/agent-settings.ts';
 import { defineTool } from './define-tool.ts';
@@ -31,7 +32,10 @@ export interface SessionStatus {
 /** The source of the tool's facts, and the setting that it can change. */
 export interface SessionStatusPort {
   status(call: Pick<ToolCall, 'sessionKey' | 'agentId' | 'tokens'>): Promise<SessionStatus>;
-  /** Sets the model of the session; null takes its own away. Answers why it cannot, null when it is done. */
+  /**
+   * Sets the model of the session; null takes its own away. Answers why it cannot, null when it is
+   * done.
+   */
   setModel(call: ToolCall, model: string | null): Promise<string | null>;
 }
 

@@ -1,5 +1,5 @@
-// Starts the shell of a command, as the leader of a new process group that ends with this process. Its environment is this process's without anything
-// secret (G31).
+// Starts the shell of a command, as the leader of a new process group that ends with this process.
+// Its environment is this process's without anything secret (G31).
 import { isSecretVariable } from '../config/secrets.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,10 @@ import { processesNow, type CommandTrace } from './process-group.ts';
 import { guardProcessGroup } from './process-guard.ts';
 import type { WrapCommand, WrappedCommand } from './sandbox/port.ts';
 
-/** The variables of `environment` that a command can see, with the call's idempotency key for changes that the command makes elsewhere. */
+/**
+ * The variables of `environment` that a command can see, with the call's idempotency key for
+ * changes that the command makes elsewhere.
+ */
 export function execEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
   idempotencyKey: string,
@@ -29,7 +32,10 @@ export function execEnvironment(
 
 /** For processes that a command left running in the background when it ended by itself. */
 export const LEFTOVER_GRACE_MS = 500;
-/** How long to wait for the end of the output once the group has ended; a process that left the group can hold it open. */
+/**
+ * How long to wait for the end of the output once the group has ended; a process that left the
+ * group can hold it open.
+ */
 const DRAIN_MS = 250;
 
 export interface ShellStart {
@@ -41,7 +47,10 @@ export interface ShellStart {
   user: OsUser | null;
   /** Brings it into the sandbox; absent or null: it runs outside. */
   wrap?: WrapCommand | null;
-  /** The command's standard input: empty, or the bytes that are written after the line that starts it. */
+  /**
+   * The command's standard input: empty, or the bytes that are written after the line that starts
+   * it.
+   */
   stdin: 'empty' | 'open';
   /** When it is aborted, no shell is started; absent: never. */
   signal?: AbortSignal;
@@ -53,11 +62,16 @@ export interface StartedShell {
   groupId: number;
   trace: CommandTrace;
   isWrapped: boolean;
-  /** True once a sandbox has said that the command left processes running, which have ended with it. */
+  /**
+   * True once a sandbox has said that the command left processes running, which have ended with it.
+   */
   hadLeftovers: () => boolean;
 }
 
-/** Starts the shell; the command begins with the line `go`. Throws when the shell cannot be started, or is not to be. */
+/**
+ * Starts the shell; the command begins with the line `go`. Throws when the shell cannot be started,
+ * or is not to be.
+ */
 export async function startShell(command: ShellStart): Promise<StartedShell> {
   command.signal?.throwIfAborted();
   const trace = { before: await processesNow(), key: command.environment['HOLDFAST_IDEMPOTENCY_KEY'] };
@@ -82,8 +96,8 @@ export async function startShell(command: ShellStart): Promise<StartedShell> {
 }
 
 /**
- * How a shell ended, and whether the command had left processes running. A sandbox reports the signal that ended its command as shells do, by an exit
- * code above 128.
+ * How a shell ended, and whether the command had left processes running. A sandbox reports the
+ * signal that ended its command as shells do, by an exit code above 128.
  */
 export function readEnd({ shell, isWrapped }: Pick<StartedShell, 'shell' | 'isWrapped'>): {
   exitCode: number | null;
@@ -106,8 +120,9 @@ export async function drained(closed: Promise<unknown>): Promise<void> {
 }
 
 /**
- * The outer sh waits for a line before it becomes the shell that runs the command: if this process crashes before the group is guarded,
- * the line is never sent and nothing runs. It gives the shell one pipe for both of its outputs, so that their order is kept.
+ * The outer sh waits for a line before it becomes the shell that runs the command: if this process
+ * crashes before the group is guarded, the line is never sent and nothing runs. It gives the shell
+ * one pipe for both of its outputs, so that their order is kept.
  */
 function spawnShell({ command, workdir, environment, user, stdin, wrap = null }: ShellStart, folder: HeldFolder) {
   const from = stdin === 'empty' ? ' </dev/null' : '';
@@ -115,11 +130,13 @@ function spawnShell({ command, workdir, environment, user, stdin, wrap = null }:
   const wrapped: WrappedCommand = wrap?.(plain) ?? plain;
   const { argv, environment: env, isOfService = false } = wrapped;
   const shell = spawn('/bin/sh', ['-c', `read -r go && exec "$@"${from} 2>&1`, 'sh', ...argv], {
-    // The child enters it by the descriptor that it inherits from this process, before it becomes another program.
+    // The child enters it by the descriptor that it inherits from this process, before it becomes
+    // another program.
     cwd: folder.at('.'),
     env,
     detached: true,
-    // The folder is entered before the rights are dropped, so it may be below folders that the user cannot enter.
+    // The folder is entered before the rights are dropped, so it may be below folders that the user
+    // cannot enter.
     ...(user === null || isOfService ? {} : { uid: user.uid, gid: user.gid }),
     // The types know of three; a sandbox has one more.
     stdio: ['pipe', 'pipe', 'ignore', ...(wrap === null ? [] : ['pipe'])] as ['pipe', 'pipe', 'ignore'],
@@ -130,8 +147,8 @@ function spawnShell({ command, workdir, environment, user, stdin, wrap = null }:
 }
 
 /**
- * `--norc` because the pipes of Node are sockets, which bash takes for a login from another machine. `--` because a command may begin
- * with a dash.
+ * `--norc` because the pipes of Node are sockets, which bash takes for a login from another
+ * machine. `--` because a command may begin with a dash.
  */
 function shellFor(command: string): string[] {
   const shell = existsSync('/bin/bash') ? ['/bin/bash', '--norc'] : ['/bin/sh'];

@@ -1,13 +1,18 @@
-// Text files, read strictly. A file that is not text is refused by its name: what was decoded with replacement characters could only be written back with
-// other bytes than it had.
+// Text files, read strictly. A file that is not text is refused by its name: what was decoded with
+// replacement characters could only be written back with other bytes than it had.
 import type { FileHandle } from 'node:fs/promises';
 import { decodeText, detectEncoding, NOT_TEXT, strictDecoder } from '../core/text.ts';
 import { readBytes } from '../files/inside.ts';
 
-/** The largest file that is read or edited as a whole, and the most that a range of lines may have. */
+/**
+ * The largest file that is read or edited as a whole, and the most that a range of lines may have.
+ */
 export const WHOLE_BYTES_MAX = 256 * 1024;
 
-/** The largest file that is read to its end, because all of it must be text. A file in which nothing is stored can have any size. */
+/**
+ * The largest file that is read to its end, because all of it must be text. A file in which nothing
+ * is stored can have any size.
+ */
 export const SCANNED_BYTES_MAX = 64 * 1024 * 1024;
 
 /** How much of a file is read at once. */
@@ -44,14 +49,17 @@ export async function readText({ file, name, size }: NamedFile): Promise<{ bytes
   return { bytes, text };
 }
 
-/** Throws `TextFileError` if the file is not text, which a text must not replace. Rejects with the signal's reason after an abort. */
+/**
+ * Throws `TextFileError` if the file is not text, which a text must not replace. Rejects with the
+ * signal's reason after an abort.
+ */
 export async function assertText(file: NamedFile, signal: AbortSignal): Promise<void> {
   for await (const _piece of readPieces(file, 'replaced', signal));
 }
 
 /**
- * The lines from `first` to `last`, counted from 1, joined as they were; the whole file is checked. Rejects with the signal's reason
- * after an abort.
+ * The lines from `first` to `last`, counted from 1, joined as they were; the whole file is checked.
+ * Rejects with the signal's reason after an abort.
  */
 export async function readLines(
   file: NamedFile,

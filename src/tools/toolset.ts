@@ -1,5 +1,6 @@
-// The tools of one agent: what policy lets through, in the stable order in which the system prompt lists them and the model is
-// sent them. The order and the bytes of the specs depend on the tools alone, or the provider's prompt cache is lost.
+// The tools of one agent: what policy lets through, in the stable order in which the system prompt
+// lists them and the model is sent them. The order and the bytes of the specs depend on the tools
+// alone, or the provider's prompt cache is lost.
 import { tidySchema } from '../core/json-schema.ts';
 import { cutHead } from '../core/text.ts';
 import type { ToolSpec } from '../core/model-request.ts';
@@ -16,7 +17,10 @@ const TOOL_ORDER = (
 export interface ChangingTools {
   /** Equal versions are equal tools. */
   readonly version: string;
-  /** Those that an agent gets whose policies let through what `isAllowed` says; `isTaken`: another tool has the name. */
+  /**
+   * Those that an agent gets whose policies let through what `isAllowed` says; `isTaken`: another
+   * tool has the name.
+   */
   readonly choose: (rules: {
     isAllowed: (tool: Tool) => boolean;
     isTaken: (name: string) => boolean;
@@ -30,11 +34,17 @@ export interface Toolset {
   specs: ToolSpec[];
   /** The same for a session on this channel. Equal channels get the same list. */
   specsOn(channel: string | undefined): ToolSpec[];
-  /** The tool of that exact name, blanks around it aside; undefined for one that does not exist or is not allowed. */
+  /**
+   * The tool of that exact name, blanks around it aside; undefined for one that does not exist or
+   * is not allowed.
+   */
   findTool(name: string): Tool | undefined;
 }
 
-/** Two tools have the same name; one of them would be unreachable, so nothing starts until one is renamed or removed. */
+/**
+ * Two tools have the same name; one of them would be unreachable, so nothing starts until one is
+ * renamed or removed.
+ */
 export class DuplicateToolError extends Error {
   readonly code = 'duplicate_tool';
 
@@ -45,8 +55,9 @@ export class DuplicateToolError extends Error {
 }
 
 /**
- * The toolset of an agent. `policy` is one policy or several that must all let a tool through (that of all agents and that of one).
- * Throws `DuplicateToolError` when two of `tools`, allowed or not, have the same name.
+ * The toolset of an agent. `policy` is one policy or several that must all let a tool through (that
+ * of all agents and that of one). Throws `DuplicateToolError` when two of `tools`, allowed or not,
+ * have the same name.
  */
 export function createToolset({
   tools,
@@ -87,14 +98,20 @@ export function createToolset({
   };
 }
 
-/** Only the port's fields, in a fixed order of keys: the model's API would refuse a plugin's own fields, and odd schemas. */
+/**
+ * Only the port's fields, in a fixed order of keys: the model's API would refuse a plugin's own
+ * fields, and odd schemas.
+ */
 export function sentSpec({ name, description, input_schema }: ToolSpec): ToolSpec {
   const schema = tidySchema(input_schema);
   // OpenAI refuses an object without properties.
   return { name, description, input_schema: schema.properties === undefined ? { ...schema, properties: {} } : schema };
 }
 
-/** The result of a call of a tool that does not exist: it names those that do, so that the model can continue. */
+/**
+ * The result of a call of a tool that does not exist: it names those that do, so that the model can
+ * continue.
+ */
 export function unknownToolOutcome(name: string, toolset: Toolset): ToolOutcome {
   const names = toolset.specs.map((spec) => spec.name).join(', ') || 'none';
   return errorOutcome(`Unknown tool ${JSON.stringify(cutHead(name, 100))}. Available tools: ${names}.`);

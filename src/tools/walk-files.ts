@@ -1,5 +1,7 @@
-// The regular files below a folder, for the tools that search: bounded in number and depth. Only real folders are entered, each as the place that it is
-// (src/files/inside.ts), so an exchange for a link leads nowhere. The toolset of the model's provider walks by path, which a command can redirect.
+// The regular files below a folder, for the tools that search: bounded in number and depth. Only
+// real folders are entered, each as the place that it is (src/files/inside.ts), so an exchange for
+// a link leads nowhere. The toolset of the model's provider walks by path, which a command can
+// redirect.
 import type { Dirent } from 'node:fs';
 import { opendir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,8 +22,9 @@ export interface WalkedFile {
 }
 
 /**
- * Visits the files below `start`, a folder in `root`, which is a real path. `visit` answers false to end the walk. Resolves with false when it ended
- * at its limit. Rejects with the signal's reason after an abort.
+ * Visits the files below `start`, a folder in `root`, which is a real path. `visit` answers false
+ * to end the walk. Resolves with false when it ended at its limit. Rejects with the signal's reason
+ * after an abort.
  */
 export async function walkFiles(
   { root, start, signal }: { root: string; start: string; signal: AbortSignal },
@@ -73,7 +76,10 @@ async function readFolder(path: string, entriesMax: number): Promise<ReadFolder>
   }
 }
 
-/** Deleted or exchanged meanwhile, no folder, or not readable for this process: it has no matches. Throws any other error. */
+/**
+ * Deleted or exchanged meanwhile, no folder, or not readable for this process: it has no matches.
+ * Throws any other error.
+ */
 export function orUnreadable(error: unknown): null {
   const isDenied = ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
   if (isDenied || isAbsent(error) || error instanceof PathRefusedError) return null;

@@ -1,5 +1,6 @@
-// The request of `web_fetch`: one GET that reaches the public internet only (G30), see network/guarded-request.ts; a redirect is a new
-// request that is judged like the first. Size, redirects and time are bounded (G28); compressed bodies by what they unpack to.
+// The request of `web_fetch`: one GET that reaches the public internet only (G30), see
+// network/guarded-request.ts; a redirect is a new request that is judged like the first. Size,
+// redirects and time are bounded (G28); compressed bodies by what they unpack to.
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { cutHead } from '../core/text.ts';
@@ -11,7 +12,10 @@ export interface WebRequest {
   url: string;
   /** The most of the body that is read, unpacked. */
   bytesMax: number;
-  /** Hosts that may have addresses that are not public: `wiki.lan`, or of one port only `wiki.lan:8080`. */
+  /**
+   * Hosts that may have addresses that are not public: `wiki.lan`, or of one port only
+   * `wiki.lan:8080`.
+   */
   allowPrivate: readonly string[];
   /** Absent: nothing is traced. */
   traceparent?: string | undefined;

@@ -1,5 +1,6 @@
-// The `web_fetch` tool: the readable content of a page of the public internet. Its result is untrusted: it is put between two marks
-// that the page cannot know, and imitations of Holdfast's markup in it are neutralised (G29).
+// The `web_fetch` tool: the readable content of a page of the public internet. Its result is
+// untrusted: it is put between two marks that the page cannot know, and imitations of Holdfast's
+// markup in it are neutralised (G29).
 import { z } from 'zod';
 import { count } from '../config/schema-scalars.ts';
 import { cutHead } from '../core/text.ts';

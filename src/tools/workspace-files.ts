@@ -1,4 +1,5 @@
-// The file tools' work in the workspace of a call. When it fails, the model receives the reason without a path of the host.
+// The file tools' work in the workspace of a call. When it fails, the model receives the reason
+// without a path of the host.
 import { FileSystemHangsError } from '../files/file-slots.ts';
 import { PathRefusedError } from '../files/held-folder.ts';
 import { confinedTo, loadLibrary, type Confines } from '../files/confines.ts';
@@ -18,7 +19,10 @@ interface FileWork {
   roots?: readonly string[];
 }
 
-/** Works in the workspace. `work` answers with the text for the model; what it throws is an expected failure. */
+/**
+ * Works in the workspace. `work` answers with the text for the model; what it throws is an expected
+ * failure.
+ */
 export async function runInWorkspace(
   { tool, call, name, roots }: FileWork,
   work: (confines: Confines) => Promise<string>,

@@ -1,4 +1,5 @@
-// Access control: wrong keys, the Host header, and headers that decide about both and are sent twice.
+// Access control: wrong keys, the Host header, and headers that decide about both and are sent
+// twice.
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { createAttempts } from '../../src/api/attempts.ts';

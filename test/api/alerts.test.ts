@@ -1,4 +1,5 @@
-// Alert destinations: a problem appears and ends in the database, rounds of two schedulers look, and a receiver gets webhooks.
+// Alert destinations: a problem appears and ends in the database, rounds of two schedulers look,
+// and a receiver gets webhooks.
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
@@ -123,7 +124,8 @@ test('a problem is sent once when it begins and once when it ends, signed with t
     call.problems.map((one: { id: string }) => one.id).toSorted(),
   );
 
-  // Its end was sent, so it begins again; when it lasts for the time of a repetition, it is sent again.
+  // Its end was sent, so it begins again; when it lasts for the time of a repetition, it is sent
+  // again.
   await block('anthropic/claude-a');
   await round();
   await round();
@@ -228,7 +230,8 @@ test('a call that is given up leaves what was acknowledged before: the next one 
   const texts = (list: { text: string }[]): string[] => list.map(({ text }) => /claude-\w/.exec(text)![0]);
   await block('anthropic/claude-a');
   await round();
-  // The second begins, and its call is given up; then the first ends, and that call is given up, too.
+  // The second begins, and its call is given up; then the first ends, and that call is given up,
+  // too.
   await block('anthropic/claude-b');
   await giveUp();
   await removeModelBlocks(rig, { model: 'anthropic/claude-a' });

@@ -1,5 +1,5 @@
-// An API on a real database, with workers where a test needs them: real turns against the scripted model, without a queue. Rings are
-// only recorded.
+// An API on a real database, with workers where a test needs them: real turns against the scripted
+// model, without a queue. Rings are only recorded.
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { createApi } from '../../src/api/create-api.ts';
 import { createApiContext, type ApiContext, type Dependency } from '../../src/api/context.ts';
@@ -34,7 +34,10 @@ export interface ApiRigOptions {
   context?: Partial<ApiContext>;
   /** True: the worker's commits wake the waiting requests of the API, as in one process. */
   isOneProcess?: boolean;
-  /** The part of cached prompts that a message batch of the scripted model finds in the cache, 0 to 1; absent: as live calls do. */
+  /**
+   * The part of cached prompts that a message batch of the scripted model finds in the cache, 0 to
+   * 1; absent: as live calls do.
+   */
   batchCacheHits?: number;
   /** Awaited before each event of a slow answer of the model. */
   beforeEvent?: BeforeEvent;
@@ -152,7 +155,10 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
     post: (url: string, payload?: object, headers: Record<string, string> = {}) =>
       ask('POST', url, { ...(payload === undefined ? {} : { payload }), headers }),
     get: (url: string, headers: Record<string, string> = {}) => ask('GET', url, { headers }),
-    /** Runs the next turn of a session, as a worker in another process would (unless `isOneProcess`). */
+    /**
+     * Runs the next turn of a session, as a worker in another process would (unless
+     * `isOneProcess`).
+     */
     work: (session: string) => worker.run(session),
     rows: turns.rows,
     /** Listens on a free port, the same one for all callers, and returns its URL. */

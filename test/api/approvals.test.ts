@@ -1,4 +1,5 @@
-// Requests for approvals as a person decides about them: over the API, in a chat and on the command line, and what the webhook receives.
+// Requests for approvals as a person decides about them: over the API, in a chat and on the command
+// line, and what the webhook receives.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { runApprovalRound } from '../../src/features/approvals/rounds.ts';
 import { newId } from '../../src/ids.ts';

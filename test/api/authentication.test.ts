@@ -1,4 +1,5 @@
-// A request without a key neither reads nor writes anything (G32), and no key appears anywhere (G31).
+// A request without a key neither reads nor writes anything (G32), and no key appears anywhere
+// (G31).
 import { describe, expect, test } from 'vitest';
 import { ROUTES } from '../../scripts/all-routes.ts';
 import { ADMIN_KEY } from './api-rig.ts';

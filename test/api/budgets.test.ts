@@ -1,4 +1,5 @@
-// Budgets over HTTP: created, shown, changed and removed by requests; those of the configuration and of batches are fixed.
+// Budgets over HTTP: created, shown, changed and removed by requests; those of the configuration
+// and of batches are fixed.
 import { expect, test } from 'vitest';
 import { budgetFields } from '../../src/config/schema-service.ts';
 import { useApiRig } from './use-api-rig.ts';

@@ -1,4 +1,5 @@
-// More messages than one turn takes: how a session handles them under each overflow policy, as a client sees it.
+// More messages than one turn takes: how a session handles them under each overflow policy, as a
+// client sees it.
 import { describe, expect, test } from 'vitest';
 import { readEntries } from '../rows/entries.ts';
 import { readInputs } from '../rows/inputs.ts';
@@ -13,7 +14,9 @@ const holder = useApiRig({ limits: { waitingPerSession: waitingMax } });
 const say = (session: string, text: string): Promise<JsonAnswer> =>
   holder.rig.post(`/v1/sessions/${session}/messages`, { text });
 
-/** Sends this many messages concurrently; resolves with their texts in the order of their numbers. */
+/**
+ * Sends this many messages concurrently; resolves with their texts in the order of their numbers.
+ */
 async function burst(session: string, count: number): Promise<string[]> {
   const answers = await Promise.all(Array.from({ length: count }, (_, n) => say(session, `burst-${n + 1}.`)));
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 202));

@@ -1,4 +1,5 @@
-// What a client reads about an integer beyond 2^53 in a body: that it is a number, its digits, and what is allowed.
+// What a client reads about an integer beyond 2^53 in a body: that it is a number, its digits, and
+// what is allowed.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';

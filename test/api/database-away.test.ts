@@ -1,5 +1,6 @@
-// Goal: when the database crashes, restarts or never answers, requests quickly get 503 and never hang, and no answered request
-// is lost (G1, G23). Method: a server of this test that is killed as by a power cut.
+// Goal: when the database crashes, restarts or never answers, requests quickly get 503 and never
+// hang, and no answered request is lost (G1, G23). Method: a server of this test that is killed as
+// by a power cut.
 import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startTestPostgres } from '../servers/postgres.ts';
@@ -89,7 +90,10 @@ test('a message during a short outage is accepted once (G1)', async () => {
   expect((await rig.get('/v1/sessions/patient')).body.waitingMessages).toBe(1);
 });
 
-/** Posts a message whose statement never ends, and resolves with the answer at the deadline of the request. */
+/**
+ * Posts a message whose statement never ends, and resolves with the answer at the deadline of the
+ * request.
+ */
 async function postUntilTimeout(): Promise<Awaited<ReturnType<ApiRig['post']>>> {
   const { inbox } = rig.context.service;
   const { accept } = inbox;
@@ -122,7 +126,8 @@ test('an outage is one line in the log, not one per request', async () => {
   await server.kill();
   for (let n = 1; n <= 5; n += 1) expect((await rig.get('/v1/stats')).status).toBe(503);
   expect(outages()).toBeGreaterThan(0);
-  // None if the outage of an earlier test is not over: it ends when nothing has failed for two seconds.
+  // None if the outage of an earlier test is not over: it ends when nothing has failed for two
+  // seconds.
   expect(outages() - earlier).toBeLessThanOrEqual(1);
   const before = rig.logLines.length;
   expect((await postUntilTimeout()).body.code).toBe('timeout');

@@ -1,4 +1,5 @@
-// Failed turns as dead letters (G17): each can be found by its code and retried once, whatever its session has done since.
+// Failed turns as dead letters (G17): each can be found by its code and retried once, whatever its
+// session has done since.
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { addDeadLetters } from '../rows/dead-letters.ts';

@@ -1,4 +1,5 @@
-// Messages with `deliverAt`, from their acceptance to their turn. The tests change times in the rows: the database decides what is due.
+// Messages with `deliverAt`, from their acceptance to their turn. The tests change times in the
+// rows: the database decides what is due.
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { deliverDue } from '../../src/kernel/use-cases/deliver-delayed.ts';

@@ -1,4 +1,5 @@
-// The outbox as a list: its filters, its counts, one delivery with its attempts, and the reason of a discard.
+// The outbox as a list: its filters, its counts, one delivery with its attempts, and the reason of
+// a discard.
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { claimDelivery, settleDelivery } from '../../src/features/deliveries/store/outbox.ts';

@@ -1,5 +1,6 @@
-// Goal: an erasure leaves nothing of a session anywhere in the database or in its files, whatever it interrupts. Method: a session whose every
-// text has a word of its own, which is then looked for in every column of every table and in the data directory.
+// Goal: an erasure leaves nothing of a session anywhere in the database or in its files, whatever
+// it interrupts. Method: a session whose every text has a word of its own, which is then looked for
+// in every column of every table and in the data directory.
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// A client of event streams over real HTTP: keeps every event in the order of arrival, and the last id as a browser would.
+// A client of event streams over real HTTP: keeps every event in the order of arrival, and the last
+// id as a browser would.
 import { EventEmitter, once } from 'node:events';
 import { createParser } from 'eventsource-parser';
 import { onTestFinished } from 'vitest';
@@ -22,7 +23,10 @@ export interface EventClient {
   leave(): void;
 }
 
-/** Connects; resolves with the first byte of the answer. Clients that are still connected when the test ends are closed then. */
+/**
+ * Connects; resolves with the first byte of the answer. Clients that are still connected when the
+ * test ends are closed then.
+ */
 export async function openEvents(url: string, lastEventId?: string): Promise<EventClient> {
   const leaving = new AbortController();
   onTestFinished(() => leaving.abort());

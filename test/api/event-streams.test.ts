@@ -1,5 +1,6 @@
-// What waits for the clients of all event streams together is bounded, and the slowest of them is cut off first (G28). Real responses to
-// clients that do not read; only the log of events is the test's.
+// What waits for the clients of all event streams together is bounded, and the slowest of them is
+// cut off first (G28). Real responses to clients that do not read; only the log of events is the
+// test's.
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';

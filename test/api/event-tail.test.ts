@@ -1,4 +1,5 @@
-// The tail alone, over a log in memory: each subscriber gets each later event once and in order, whenever it joins and whatever its last id.
+// The tail alone, over a log in memory: each subscriber gets each later event once and in order,
+// whenever it joins and whatever its last id.
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { EventTail, type LiveEvent, type Subscriber } from '../../src/api/event-tail.ts';

@@ -1,4 +1,5 @@
-// Event streams over real HTTP: a subscriber misses no event and gets none twice, whichever process crashes and however late it connects.
+// Event streams over real HTTP: a subscriber misses no event and gets none twice, whichever process
+// crashes and however late it connects.
 import pg from 'pg';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
@@ -27,7 +28,10 @@ async function tell(session: string, marks: number[], type = 'tool.started'): Pr
   }
 }
 
-/** Writes an event and waits until a stream has it: before that, a transaction in any database of the server can hold it back. */
+/**
+ * Writes an event and waits until a stream has it: before that, a transaction in any database of
+ * the server can hold it back.
+ */
 async function addEventsAtEnd(session: string, marks: number[]): Promise<string> {
   await tell(session, marks);
   const client = await openEvents(`${url}/v1/events?session=${session}`, '0');
@@ -50,7 +54,10 @@ async function startTurn(rig: ApiRig, session: string, text: string): Promise<st
   return (await rig.get(`/v1/messages/${body.message.id}`)).body.turnId;
 }
 
-/** A separate connection, which ends with the test: a transaction that stays open would hold every stream back. */
+/**
+ * A separate connection, which ends with the test: a transaction that stays open would hold every
+ * stream back.
+ */
 async function connect(rig: ApiRig): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: rig.databaseUrl });
   onTestFinished(() => client.end());

@@ -1,5 +1,5 @@
-// Goal: an export has all stored rows of a conversation, in bounded pages. Method: a session with tools, a reset and a subagent, and
-// rows of a size that takes several pages.
+// Goal: an export has all stored rows of a conversation, in bounded pages. Method: a session with
+// tools, a reset and a subagent, and rows of a size that takes several pages.
 import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { exportPages, findExportedSession } from '../../src/kernel/views/session-export.ts';

@@ -1,4 +1,5 @@
-// Tools that another program runs: how they are defined, how a call is asked for and answered over the API, and what the webhook receives.
+// Tools that another program runs: how they are defined, how a call is asked for and answered over
+// the API, and what the webhook receives.
 import { describe, expect, test } from 'vitest';
 import { runExternalToolRound } from '../../src/features/external-tools/rounds.ts';
 import { toolCallId } from '../../src/core/tool-policy.ts';

@@ -1,5 +1,6 @@
-// Goal: the types that a third-party generator makes from the OpenAPI document fit the requests of the API. Method: generate them, write
-// every request of the README as a value of its type, and let the compiler check the file; then requests that do not fit.
+// Goal: the types that a third-party generator makes from the OpenAPI document fit the requests of
+// the API. Method: generate them, write every request of the README as a value of its type, and let
+// the compiler check the file; then requests that do not fit.
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,6 @@
-// Goal: what an API key has stored belongs to the key and to those that replace it, and a key that only gets its name has none of it. Method: requests
-// that store something, each sent again with the next key; the same after the layout of the version that knew only names.
+// Goal: what an API key has stored belongs to the key and to those that replace it, and a key that
+// only gets its name has none of it. Method: requests that store something, each sent again with
+// the next key; the same after the layout of the version that knew only names.
 import { randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import pg from 'pg';
@@ -44,7 +45,10 @@ const FORM = [
   '--b\r\nContent-Disposition: form-data; name="file"; filename="a.jsonl"\r\n\r\n{}\r\n--b--\r\n',
 ].join('');
 
-/** What each request reaches that belongs to an API key: messages, a session, an upload. `marker` sets the requests of a test apart. */
+/**
+ * What each request reaches that belongs to an API key: messages, a session, an upload. `marker`
+ * sets the requests of a test apart.
+ */
 async function reach({ rig }: { rig: ApiRig }, key: string, marker: string) {
   const keyed = { ...bearer(key), 'idempotency-key': marker };
   const ask = (url: string, body: object, headers: object) => rig.post(url, body, { ...bearer(key), ...headers });

@@ -1,5 +1,6 @@
-// Every POST with an Idempotency-Key, on a database without a worker. A process that crashes between the effect of a request and its answer
-// leaves a key without an answer; the tests make such keys. Crashes of real processes: test/crash/keyed-sweep.test.ts.
+// Every POST with an Idempotency-Key, on a database without a worker. A process that crashes
+// between the effect of a request and its answer leaves a key without an answer; the tests make
+// such keys. Crashes of real processes: test/crash/keyed-sweep.test.ts.
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { ROUTES } from '../../scripts/all-routes.ts';
@@ -28,8 +29,9 @@ let sessions = 0;
 const newSession = (): string => `keyed-${(sessions += 1)}`;
 
 test('every POST route has a scenario', () => {
-  // A request without an API key has no Idempotency-Key either. A chat is answered when its turn has ended: test/openai/chat.test.ts.
-  // The key of an MCP message is that of the route which it performs: test/mcp-server.
+  // A request without an API key has no Idempotency-Key either. A chat is answered when its turn
+  // has ended: test/openai/chat.test.ts. The key of an MCP message is that of the route which it
+  // performs: test/mcp-server.
   const posts = ROUTES.filter(({ method, isPublic }) => method === 'POST' && isPublic !== true)
     .map(({ path }) => path)
     .filter((path) => !path.endsWith('/chat/completions') && path !== '/openai/v1/files' && path !== '/mcp')

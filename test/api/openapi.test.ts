@@ -27,7 +27,10 @@ const document = openApiDocument(ROUTES) as {
   components: { schemas: Record<string, { properties?: object; required?: string[] }> };
 };
 
-/** The document without its descriptions, one section for each operation, webhook and component, in the order of their names. */
+/**
+ * The document without its descriptions, one section for each operation, webhook and component, in
+ * the order of their names.
+ */
 function structure(): string {
   const { paths, webhooks, components, ...head } = withoutDescriptions(document) as Record<
     string,
@@ -39,7 +42,10 @@ function structure(): string {
   return `${sections.toSorted().join('\n\n')}\n`;
 }
 
-/** `holder` is the keyword whose value this is: below `properties`, `description` is the name of a field. A format has its pattern. */
+/**
+ * `holder` is the keyword whose value this is: below `properties`, `description` is the name of a
+ * field. A format has its pattern.
+ */
 function withoutDescriptions(value: unknown, holder = ''): unknown {
   if (Array.isArray(value)) return value.map((part) => withoutDescriptions(part));
   if (typeof value !== 'object' || value === null) return value;
@@ -52,7 +58,10 @@ function withoutDescriptions(value: unknown, holder = ''): unknown {
   );
 }
 
-/** The lines of a value: itself if it is short, or its scalars, and then each of its other parts in lines of its own. */
+/**
+ * The lines of a value: itself if it is short, or its scalars, and then each of its other parts in
+ * lines of its own.
+ */
 function linesOf(name: string, value: unknown, indent = ''): string[] {
   const line = `${indent}${name} ${JSON.stringify(value)}`;
   if (line.length <= 120 || !hasParts(value)) return [line];
@@ -121,7 +130,8 @@ describe('openapi.json', () => {
     expect(operations).toHaveLength(ROUTES.length);
   });
 
-  // What clients depend on is in this file. A change of it is a change of the API; `vitest -u` writes it.
+  // What clients depend on is in this file. A change of it is a change of the API; `vitest -u`
+  // writes it.
   test('has the structure that clients know, apart from descriptions', async () => {
     await expect(structure()).toMatchFileSnapshot('openapi-structure.txt');
   });
@@ -131,7 +141,8 @@ describe('openapi.json', () => {
     onTestFinished(() => rm(folder, { recursive: true }));
     const file = join(folder, 'openapi.json');
     await writeFile(file, JSON.stringify(document, null, 2));
-    // In a folder of its own it finds no settings, and without these it asks servers on the internet.
+    // In a folder of its own it finds no settings, and without these it asks servers on the
+    // internet.
     const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
     const { stdout } = await promisify(execFile)(
       process.execPath,

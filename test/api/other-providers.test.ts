@@ -1,5 +1,7 @@
-// Goal: what an agent does besides answering a message works the same whoever makes its model. Method: one agent for each API, and the same story for
-// each, over the HTTP API: polls, a subagent, a batch, thinking, images, a compaction, a bill and a budget; then each request is made again.
+// Goal: what an agent does besides answering a message works the same whoever makes its model.
+// Method: one agent for each API, and the same story for each, over the HTTP API: polls, a
+// subagent, a batch, thinking, images, a compaction, a bill and a budget; then each request is made
+// again.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

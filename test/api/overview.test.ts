@@ -1,4 +1,5 @@
-// Goal: the overview equals the rows. Method: real turns, with the roll-up in between, and a clock that the test advances.
+// Goal: the overview equals the rows. Method: real turns, with the roll-up in between, and a clock
+// that the test advances.
 import { beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { rollUp, sampleMinute, trimUsage } from '../../src/features/costs/store/roll-up.ts';

@@ -1,4 +1,5 @@
-// Goal: slow reads do not slow turns down. Method: a lock makes reads wait until their time limit ends them.
+// Goal: slow reads do not slow turns down. Method: a lock makes reads wait until their time limit
+// ends them.
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { lockTables } from '../rows/whole-tables.ts';

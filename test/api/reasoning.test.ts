@@ -1,4 +1,5 @@
-// The effects of `/reasoning`: in the prompt, the request, the reply, the live events and `/status`.
+// The effects of `/reasoning`: in the prompt, the request, the reply, the live events and
+// `/status`.
 import { expect, test } from 'vitest';
 import { readEvents } from '../rows/events.ts';
 import { useApiRig } from './use-api-rig.ts';

@@ -1,4 +1,5 @@
-// The configuration is reloaded while the API runs: keys are rotated with overlap, bounds change, and an invalid configuration changes nothing.
+// The configuration is reloaded while the API runs: keys are rotated with overlap, bounds change,
+// and an invalid configuration changes nothing.
 import { expect, test } from 'vitest';
 import { ConfigError, type Config } from '../../src/config.ts';
 import { useApiRig } from './use-api-rig.ts';

@@ -1,5 +1,5 @@
-// The outbox rows for the requester, as a client sees them: each kind of answer, to the address that the message named, in the form
-// that the OpenAPI document describes.
+// The outbox rows for the requester, as a client sees them: each kind of answer, to the address
+// that the message named, in the form that the OpenAPI document describes.
 import { describe, expect, test } from 'vitest';
 import { webhookPayloads } from '../../src/contract/webhooks.ts';
 import type { DeliveryType } from '../../src/core/delivery-payload.ts';

@@ -1,4 +1,5 @@
-// Requests that are refused before they have an effect: bodies, strings, keys, queries. Every refusal is a problem with a code.
+// Requests that are refused before they have an effect: bodies, strings, keys, queries. Every
+// refusal is a problem with a code.
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';

@@ -1,6 +1,8 @@
-// Goal: whatever retention and erasures do concurrently with turns, they delete nothing that is needed and keep nothing that should go. Method: random
-// histories over a few sessions, up to three operations concurrently, with every age set to 0, so that everything unneeded is deleted. A model
-// records the messages of each session; when a history is over, the tables are compared with it. `HOLDFAST_SEED` repeats a run.
+// Goal: whatever retention and erasures do concurrently with turns, they delete nothing that is
+// needed and keep nothing that should go. Method: random histories over a few sessions, up to three
+// operations concurrently, with every age set to 0, so that everything unneeded is deleted. A model
+// records the messages of each session; when a history is over, the tables are compared with it.
+// `HOLDFAST_SEED` repeats a run.
 import { expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { beginRetention, RETENTION_KINDS } from '../../src/features/retention/retention-kinds.ts';
@@ -25,7 +27,10 @@ const STEPS = 14;
 const AT_ONCE_MAX = 3;
 const SESSIONS = 3;
 
-/** These are deleted in every history; the keys of requests and the messages with their replies only at the end of it. */
+/**
+ * These are deleted in every history; the keys of requests and the messages with their replies only
+ * at the end of it.
+ */
 const EXPLAINING = RETENTION_KINDS.filter(({ kind }) => kind !== 'idempotencyKeys' && kind !== 'messages');
 
 const holder = useApiRig();
@@ -48,7 +53,10 @@ interface Talk {
 
 type Step = (talk: Talk) => Promise<void>;
 
-/** Runs passes over a kind until one is complete. A concurrent run leaves the work to this one, or this one to the other. */
+/**
+ * Runs passes over a kind until one is complete. A concurrent run leaves the work to this one, or
+ * this one to the other.
+ */
 async function pass(each: (typeof RETENTION_KINDS)[number]): Promise<void> {
   const { rig } = holder;
   await changeRetention(rig, { kind: each.kind }, { completedAt: null });
@@ -135,7 +143,8 @@ async function play(history: number, random: () => number): Promise<{ sessions: 
     Object.assign(talk, { word: wordOf(history, at, generation), generation, sent: [], fresh: [] });
   };
   for (let step = 1; step <= STEPS; step += 1) {
-    // Different sessions, so that the model knows the order within each; retention runs concurrently with all of them.
+    // Different sessions, so that the model knows the order within each; retention runs
+    // concurrently with all of them.
     const chosen = sessions
       .map((_, at) => at)
       .toSorted(() => random() - 0.5)
@@ -164,7 +173,8 @@ async function faultsOf({ name, sent, fresh }: Talk): Promise<string[]> {
     else if (fails ? body.status !== 'failed' : body.reply === null) faults.push(`${text}: ${JSON.stringify(body)}`);
   }
   if (sent.length === 0) return faults;
-  // What a provider has refused twice is hidden from the model, with what stood before it; it stays in the transcript.
+  // What a provider has refused twice is hidden from the model, with what stood before it; it stays
+  // in the transcript.
   const { items } = (await rig.get(`/v1/sessions/${name}/transcript?limit=200&state=all`)).body;
   const prompts = JSON.stringify(items.filter(({ role }: { role: string }) => role === 'user'));
   const places = fresh

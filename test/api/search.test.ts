@@ -23,7 +23,10 @@ async function say(session: string, text: string): Promise<void> {
   await holder.rig.work(session);
 }
 
-/** One round; resolves with how many statements it has sent. It is broken off at the one with this number. */
+/**
+ * One round; resolves with how many statements it has sent. It is broken off at the one with this
+ * number.
+ */
 async function countedRound(brokenAt = Infinity): Promise<number> {
   let sent = 0;
   const { database } = holder.rig.turns;
@@ -38,7 +41,10 @@ async function countedRound(brokenAt = Infinity): Promise<number> {
   return sent;
 }
 
-/** What a scheduler does each second, until it has read the whole log: transactions of others on the same server hold it back. */
+/**
+ * What a scheduler does each second, until it has read the whole log: transactions of others on the
+ * same server hold it back.
+ */
 async function round(): Promise<void> {
   const last = Math.max(...(await readEvents(holder.rig, {}, 'id')).map(({ id }) => id));
   await expect

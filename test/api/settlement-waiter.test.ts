@@ -1,4 +1,5 @@
-// The waiter alone, with a database that is a set of ids: how often it queries, for which messages, and that no wait is endless.
+// The waiter alone, with a database that is a set of ids: how often it queries, for which messages,
+// and that no wait is endless.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SettlementWaiter } from '../../src/api/settlement-waiter.ts';
 import { createWake } from '../../src/kernel/queue/rings.ts';

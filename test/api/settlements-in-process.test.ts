@@ -1,5 +1,6 @@
-// Goal: requests that wait for messages whose turn ends in their own process are answered by one query after its end, with exactly what is
-// later read. Method: the database is behind a proxy that counts the statements and their bytes.
+// Goal: requests that wait for messages whose turn ends in their own process are answered by one
+// query after its end, with exactly what is later read. Method: the database is behind a proxy that
+// counts the statements and their bytes.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { countInputs } from '../rows/inputs.ts';
@@ -43,7 +44,10 @@ function queriesAfterEnd(): RoundTrip[] {
   return queries.filter(({ startedAt }) => startedAt >= endedAt);
 }
 
-/** Sends messages to a new session, one after another, and runs its next turn when requests wait for all of them. */
+/**
+ * Sends messages to a new session, one after another, and runs its next turn when requests wait for
+ * all of them.
+ */
 async function answersOf(...texts: string[]): Promise<JsonAnswer[]> {
   const key = `in-process-${newId<string>()}`;
   const sessionId = await rig.turns.sessionOf(key);
@@ -61,10 +65,15 @@ async function waitingRequests(): Promise<number> {
   return Number(/^holdfast_waiting_requests (\d+)/m.exec((await rig.get('/metrics')).body)?.[1]);
 }
 
-/** The spans that follow from the turn's own times; its other waits are only read for its detail. */
+/**
+ * The spans that follow from the turn's own times; its other waits are only read for its detail.
+ */
 const OF_ITS_TIMES = new Set(['queue.wait', 'prompt.assemble', 'rate.wait', 'model.call', 'compaction', 'tool.exec']);
 
-/** Expects an answer to equal what is later read of its message and its turn, except for what only the detail of a turn has. */
+/**
+ * Expects an answer to equal what is later read of its message and its turn, except for what only
+ * the detail of a turn has.
+ */
 async function expectTrue({ status, body }: JsonAnswer): Promise<void> {
   expect(status).toBe(200);
   const [message, turn] = await Promise.all([
@@ -119,7 +128,8 @@ test('the statement that ends a turn does not send its reply back', async () => 
   const reply = 'Long. '.repeat(50_000);
   const [answer] = await answersOf(`[[reply: ${reply}]]`);
   expect(answer?.body.reply).toBe(reply.trim());
-  // It takes an entry, the reply, the event of the end, and the last words of the stream if those were not stored before.
+  // It takes an entry, the reply, the event of the end, and the last words of the stream if those
+  // were not stored before.
   expect(ends).toHaveLength(1);
   expect(ends[0]!.bytes / reply.length).toBeLessThan(5);
 });

@@ -1,4 +1,5 @@
-// What connected clients receive when the process stops, and how clients that it cannot serve are disconnected (G26, G27, G28).
+// What connected clients receive when the process stops, and how clients that it cannot serve are
+// disconnected (G26, G27, G28).
 import { Agent, get, request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -53,8 +54,9 @@ test('a client that does not read live events is disconnected, and resumes by it
 });
 
 /**
- * Reads events after an id, and reconnects whenever the server disconnects, like a browser: a burst of live events can be larger than
- * the buffer of a stream. Resolves with their ids when there are `count`.
+ * Reads events after an id, and reconnects whenever the server disconnects, like a browser: a burst
+ * of live events can be larger than the buffer of a stream. Resolves with their ids when there are
+ * `count`.
  */
 async function readOn(url: string, lastId: string, count: number): Promise<string[]> {
   const ids: string[] = [];

@@ -3,7 +3,10 @@ import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
 
-/** The reply costs 1,000 micro-dollars for each 100 tokens of its answer, with the price of the default model. */
+/**
+ * The reply costs 1,000 micro-dollars for each 100 tokens of its answer, with the price of the
+ * default model.
+ */
 const cost = (outputTokens: number): string =>
   `[[usage: input=0 output=${outputTokens} cache-read=0 cache-write=0]] [[reply: ok]]`;
 

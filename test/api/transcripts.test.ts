@@ -1,4 +1,5 @@
-// A session's transcript as a whole, over the API: compacted, restored, ended by a reset, copied by a fork.
+// A session's transcript as a whole, over the API: compacted, restored, ended by a reset, copied by
+// a fork.
 import { expect, test } from 'vitest';
 import { changeEntries } from '../rows/entries.ts';
 import { readEvents } from '../rows/events.ts';

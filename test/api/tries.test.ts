@@ -1,4 +1,5 @@
-// Tries over the API: what they ask again, what answers their tool calls, and what they leave alone.
+// Tries over the API: what they ask again, what answers their tool calls, and what they leave
+// alone.
 import { describe, expect, test } from 'vitest';
 import { removeOldTries } from '../../src/features/tries/rounds.ts';
 import type { Tool } from '../../src/tools/tool.ts';

@@ -1,4 +1,5 @@
-// An API rig for the tests of a file, with its own database: created before the first test, closed after the last.
+// An API rig for the tests of a file, with its own database: created before the first test, closed
+// after the last.
 import { expect } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';

@@ -1,4 +1,5 @@
-// How the dashboard is served: without a key, compressed, cached by its file names, and with headers that block third-party content.
+// How the dashboard is served: without a key, compressed, cached by its file names, and with
+// headers that block third-party content.
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// Batches with `via: "auto"`: the first items go through the provider, and the others take the way that was cheaper for them.
+// Batches with `via: "auto"`: the first items go through the provider, and the others take the way
+// that was cheaper for them.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

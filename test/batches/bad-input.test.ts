@@ -1,4 +1,5 @@
-// The 24 kinds of bad input of a submission: each is refused with its status, code and place, and leaves no row.
+// The 24 kinds of bad input of a submission: each is refused with its status, code and place, and
+// leaves no row.
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { PassThrough, Readable } from 'node:stream';

@@ -1,6 +1,8 @@
-// What a batch costs by the way that it takes, beside the same conversations in live calls: three calls each, with a prompt of 1,000 tokens of their
-// own and answers of 300 tokens, against a provider whose batches find a part of their prompts in the cache. The full form has 1,000 items, and the
-// long form fewer, and fewer cases; what the first items cost, before the way is chosen, is part of the bill.
+// What a batch costs by the way that it takes, beside the same conversations in live calls: three
+// calls each, with a prompt of 1,000 tokens of their own and answers of 300 tokens, against a
+// provider whose batches find a part of their prompts in the cache. The full form has 1,000 items,
+// and the long form fewer, and fewer cases; what the first items cost, before the way is chosen, is
+// part of the bill.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

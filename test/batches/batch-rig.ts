@@ -1,4 +1,5 @@
-// An API, a scheduler's rounds and a worker in one process, for tests of batches: rounds and turns happen when a test asks for them.
+// An API, a scheduler's rounds and a worker in one process, for tests of batches: rounds and turns
+// happen when a test asks for them.
 import { createLogger } from '../../src/logger.ts';
 import type { SessionId } from '../../src/core/ids.ts';
 import { runBatchRound } from '../../src/features/batches/rounds.ts';

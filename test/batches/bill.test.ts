@@ -1,5 +1,6 @@
-// The bill of a batch is what the provider counts: the sum over its items, the batch, the usage and the provider's own figures are equal to the
-// micro-dollar. The provider's figures are read from the scripted server, and priced here.
+// The bill of a batch is what the provider counts: the sum over its items, the batch, the usage and
+// the provider's own figures are equal to the micro-dollar. The provider's figures are read from
+// the scripted server, and priced here.
 import { expect, test } from 'vitest';
 import { priceBookOf } from '../../src/config.ts';
 import { priceCall, type PriceTier } from '../../src/core/prices.ts';

@@ -1,4 +1,5 @@
-// Batches, crons and polls under budgets: the work that is held back while a budget has no room, and how it continues.
+// Batches, crons and polls under budgets: the work that is held back while a budget has no room,
+// and how it continues.
 import { budgetBookOf } from '../../src/features/budgets/rounds.ts';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
-// The actions of people and guards on a batch: pilot, failure rate, cost cap, deadline, pause, resume, cancel, retry, delete; and its webhook.
+// The actions of people and guards on a batch: pilot, failure rate, cost cap, deadline, pause,
+// resume, cancel, retry, delete; and its webhook.
 import { beforeEach, describe, expect, test } from 'vitest';
 import { webhookPayloads } from '../../src/contract/webhooks.ts';
 import { feedBatches } from '../../src/features/batches/rounds.ts';

@@ -1,5 +1,6 @@
-// Goal: items of batches are messages of the person that they name, whether or not they were fed before their batch ended. Method: each person's
-// texts have a word of their own, which is looked for in every column of every table.
+// Goal: items of batches are messages of the person that they name, whether or not they were fed
+// before their batch ended. Method: each person's texts have a word of their own, which is looked
+// for in every column of every table.
 import { expect, test } from 'vitest';
 import { tablesWith as findWord } from '../api/tables-with.ts';
 import { useApiRig } from '../api/use-api-rig.ts';

@@ -1,5 +1,5 @@
-// What a dry run says that a batch costs, beside what it costs: with a long prompt that all items share, which live calls read from the cache,
-// and with long texts of their own.
+// What a dry run says that a batch costs, beside what it costs: with a long prompt that all items
+// share, which live calls read from the cache, and with long texts of their own.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// A batch whose model is asked through batches of the provider: rounds of the feeder, of the lane and of the turns happen when a test asks for them.
+// A batch whose model is asked through batches of the provider: rounds of the feeder, of the lane
+// and of the turns happen when a test asks for them.
 import { budgetBookOf } from '../../src/features/budgets/rounds.ts';
 import { expect } from 'vitest';
 import { priceBookOf } from '../../src/config.ts';
@@ -43,7 +44,9 @@ export function laneBatchRig(rig: ApiRig) {
     for (const sessionId of await readDueSessions(rig)) await worker.runSession(sessionId);
   }
 
-  /** Rounds of all of them until the batch has ended, or until this many of its items were answered. */
+  /**
+   * Rounds of all of them until the batch has ended, or until this many of its items were answered.
+   */
   async function runByLane(
     id: string,
     { lane = laneParts(), answered = Infinity }: { lane?: LaneParts; answered?: number } = {},

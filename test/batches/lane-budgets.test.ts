@@ -1,5 +1,5 @@
-// Batches by way of the provider under budgets: all their calls reserve before the first of them has ended, so what is reserved fills a budget of
-// which little is spent.
+// Batches by way of the provider under budgets: all their calls reserve before the first of them
+// has ended, so what is reserved fills a budget of which little is spent.
 import { budgetBookOf } from '../../src/features/budgets/rounds.ts';
 import { expect, test } from 'vitest';
 import { decideExit } from '../../src/features/batches/commands/batch-watch.ts';

@@ -1,4 +1,5 @@
-// The same file by live calls and by batches of the provider: the results are equal, line by line, but for ids and costs.
+// The same file by live calls and by batches of the provider: the results are equal, line by line,
+// but for ids and costs.
 import { expect, test } from 'vitest';
 import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';
 import type { SessionId } from '../../src/core/ids.ts';

@@ -1,4 +1,5 @@
-// An item is retried by its batch alone: a turn of it is not retried beside the batch, and its dead letters end with the retry.
+// An item is retried by its batch alone: a turn of it is not retried beside the batch, and its dead
+// letters end with the retry.
 import { expect, test } from 'vitest';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { addDeadLetters, readDeadLetters } from '../rows/dead-letters.ts';

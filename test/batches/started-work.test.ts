@@ -1,5 +1,5 @@
-// What the turns of items start: subagents and the answers to their results. Their costs count for the item and its
-// batch, its cap covers them, and the batch ends after them.
+// What the turns of items start: subagents and the answers to their results. Their costs count for
+// the item and its batch, its cap covers them, and the batch ends after them.
 import { expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { createSessionTools } from '../../src/features/subagents/tools.ts';

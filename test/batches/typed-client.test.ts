@@ -1,4 +1,5 @@
-// Batches by the typed client: submitted from an iterable, and their results read over connections that break.
+// Batches by the typed client: submitted from an iterable, and their results read over connections
+// that break.
 import { expect, test } from 'vitest';
 import { createClient, linesOf, type ClientOptions } from '../../src/client/create-client.ts';
 import { ADMIN_KEY } from '../api/api-rig.ts';

@@ -1,5 +1,5 @@
-// Every action of the dashboard: how it is reached, what a person presses, and what the API says afterwards. The walk does each by mouse, again
-// by keyboard alone, and again as a viewer.
+// Every action of the dashboard: how it is reached, what a person presses, and what the API says
+// afterwards. The walk does each by mouse, again by keyboard alone, and again as a viewer.
 import { newId } from '../../src/ids.ts';
 import type { ApiRig } from '../api/api-rig.ts';
 import { changeDeadLetters } from '../rows/dead-letters.ts';

@@ -1,4 +1,5 @@
-// Requests for approvals as a person decides about them in the dashboard: what would run is shown whole, and the decision follows at once.
+// Requests for approvals as a person decides about them in the dashboard: what would run is shown
+// whole, and the decision follows at once.
 import { expect, test } from 'vitest';
 import { changeApprovals } from '../rows/approvals.ts';
 import { changeSessions } from '../rows/sessions.ts';

@@ -1,5 +1,5 @@
-// What needs an operator: counted in the rail, listed in the overview with links, and dead letters that are decided one by one. What a page does is
-// checked in the API.
+// What needs an operator: counted in the rail, listed in the overview with links, and dead letters
+// that are decided one by one. What a page does is checked in the API.
 import { beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { addDeadLetters, readDeadLetters, removeDeadLetters } from '../rows/dead-letters.ts';

@@ -1,4 +1,5 @@
-// axe in the page. Its source is given to the page by the debugger, which the Content-Security-Policy of the page does not concern.
+// axe in the page. Its source is given to the page by the debugger, which the
+// Content-Security-Policy of the page does not concern.
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 

@@ -1,4 +1,5 @@
-// Batches in the browser: made from a file, watched, controlled, and their failed items run again. What a page does is checked in the API.
+// Batches in the browser: made from a file, watched, controlled, and their failed items run again.
+// What a page does is checked in the API.
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { batchRig } from '../batches/batch-rig.ts';

@@ -1,4 +1,5 @@
-// Runs once before the browser tests: builds the dashboard as it is in the sources, and unpacks Chromium.
+// Runs once before the browser tests: builds the dashboard as it is in the sources, and unpacks
+// Chromium.
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';

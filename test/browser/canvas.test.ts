@@ -1,5 +1,5 @@
-// The canvas of a session in the dashboard: it is shown, and a hostile page reaches nothing: not the cookie, the API, the window around it, or a server on
-// loopback.
+// The canvas of a session in the dashboard: it is shown, and a hostile page reaches nothing: not
+// the cookie, the API, the window around it, or a server on loopback.
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';

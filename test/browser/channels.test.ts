@@ -1,4 +1,5 @@
-// Channels in the dashboard, with a bot on a scripted Telegram whose account is read meanwhile: its state, and people who ask to write to it.
+// Channels in the dashboard, with a bot on a scripted Telegram whose account is read meanwhile: its
+// state, and people who ask to write to it.
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { openChannels } from '../../src/features/channels/poll-accounts.ts';
 import { createLogger } from '../../src/logger.ts';

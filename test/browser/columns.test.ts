@@ -1,4 +1,5 @@
-// The lists: their columns, their facets, their current row as a command, and the state that Back restores.
+// The lists: their columns, their facets, their current row as a command, and the state that Back
+// restores.
 import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { ADMIN_KEY } from '../api/api-rig.ts';

@@ -1,5 +1,6 @@
-// The dashboard in real Chromium, over a real API and database. Every page of a test is watched: an error in the page, a violation of its
-// Content-Security-Policy, a request to another origin or one with a key in its address fails the test.
+// The dashboard in real Chromium, over a real API and database. Every page of a test is watched: an
+// error in the page, a violation of its Content-Security-Policy, a request to another origin or one
+// with a key in its address fails the test.
 import { chromium, type Browser, type BrowserContext, type Page, type Request } from 'playwright-core';
 import { afterEach, beforeEach, expect, inject } from 'vitest';
 import { ADMIN_KEY, type ApiRig, type ApiRigOptions } from '../api/api-rig.ts';
@@ -17,8 +18,9 @@ let browser: Promise<Browser> | undefined;
 function launch(): Promise<Browser> {
   return chromium.launch({
     executablePath: inject('chromiumPath'),
-    // It runs as root in containers, where its sandbox cannot. The options that its package proposes are for functions in a cloud: they
-    // put all pages into one process, and switch off what is tested here.
+    // It runs as root in containers, where its sandbox cannot. The options that its package
+    // proposes are for functions in a cloud: they put all pages into one process, and switch off
+    // what is tested here.
     args: ['--no-sandbox', '--disable-gpu'],
     headless: true,
   });

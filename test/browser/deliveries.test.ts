@@ -1,5 +1,5 @@
-// The outbox in the browser: found by its filters, opened with its attempts, redriven and discarded; and the tabs of a turn that show what
-// followed it.
+// The outbox in the browser: found by its filters, opened with its attempts, redriven and
+// discarded; and the tabs of a turn that show what followed it.
 import { expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { claimDelivery, settleDelivery } from '../../src/features/deliveries/store/outbox.ts';

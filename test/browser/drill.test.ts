@@ -1,7 +1,9 @@
-// Goal: an operator who has nothing but the dashboard sees a problem within 10 s, and its cause with three clicks. Method: problems as a service has
-// them, at once in one database; from the overview, each is followed by its links until the words of its cause are there. The clock of the page is
-// the test's, so that the 10 s do not depend on the machine. Not here: an outage of the database and of the process itself (outage.test.ts), and
-// a full disk, whose words are read in test/service.
+// Goal: an operator who has nothing but the dashboard sees a problem within 10 s, and its cause
+// with three clicks. Method: problems as a service has them, at once in one database; from the
+// overview, each is followed by its links until the words of its cause are there. The clock of the
+// page is the test's, so that the 10 s do not depend on the machine. Not here: an outage of the
+// database and of the process itself (outage.test.ts), and a full disk, whose words are read in
+// test/service.
 import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
@@ -24,7 +26,10 @@ const dashboard = useDashboard({ context: { clock } });
 
 const CLICKS_MAX = 3;
 const SEEN_MS_MAX = 10_000;
-/** So far the test advances the clock of the page each time it looks whether the page has drawn an answer. */
+/**
+ * So far the test advances the clock of the page each time it looks whether the page has drawn an
+ * answer.
+ */
 const LOOK_MS = 1;
 
 interface Cause {

@@ -1,4 +1,5 @@
-// A page whose data is missing: a file of an older build, a row, a screen. And keys of sessions that need encoding.
+// A page whose data is missing: a file of an older build, a row, a screen. And keys of sessions
+// that need encoding.
 import { expect, test } from 'vitest';
 import { useDashboard } from './dashboard-rig.ts';
 

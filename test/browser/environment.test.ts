@@ -1,4 +1,5 @@
-// Which installation a page belongs to: its environment and its version, before and after the sign-in.
+// Which installation a page belongs to: its environment and its version, before and after the
+// sign-in.
 import { expect, test } from 'vitest';
 import { violationsOn } from './axe.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';

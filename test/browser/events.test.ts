@@ -1,4 +1,5 @@
-// The live log of events: its filters, a pause without a gap, a log that was trimmed, and its bound.
+// The live log of events: its filters, a pause without a gap, a log that was trimmed, and its
+// bound.
 import { expect, test } from 'vitest';
 import { trimEvents } from '../../src/features/retention/rounds.ts';
 import { newId } from '../../src/ids.ts';

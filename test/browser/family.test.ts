@@ -1,5 +1,5 @@
-// The family of a session in the browser: a tree that is used by keyboard, runs that are steered and stopped, and how each end was announced.
-// What a page does is checked in the API.
+// The family of a session in the browser: a tree that is used by keyboard, runs that are steered
+// and stopped, and how each end was announced. What a page does is checked in the API.
 import { expect, test } from 'vitest';
 import { spawnBelow, type SpawnedBelow } from '../api/spawn-below.ts';
 import { newId } from '../../src/ids.ts';

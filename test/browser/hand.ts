@@ -4,7 +4,10 @@ import type { Locator, Page } from 'playwright-core';
 export interface Hand {
   /** Presses a button, a link or a check box by its name. */
   press: (name: string | RegExp, role?: 'button' | 'link' | 'checkbox' | 'tab') => Promise<void>;
-  /** Writes into a field by its label: the first, as a dialog may have a field with the label of a filter of its screen. */
+  /**
+   * Writes into a field by its label: the first, as a dialog may have a field with the label of a
+   * filter of its screen.
+   */
   write: (label: string, text: string) => Promise<void>;
   /** Chooses an option of a list by its label. */
   choose: (label: string, option: string) => Promise<void>;

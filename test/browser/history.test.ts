@@ -1,4 +1,5 @@
-// How figures have changed: the last hour of each figure of the overview, and the last day of each group of dead letters.
+// How figures have changed: the last hour of each figure of the overview, and the last day of each
+// group of dead letters.
 import { expect, test } from 'vitest';
 import { violationsOn } from './axe.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';

@@ -1,5 +1,6 @@
-// The corpus of hostile texts on every screen: none of it runs, asks another host or breaks the layout, and every screen still answers.
-// A request to another origin and a violation of the Content-Security-Policy fail every test (dashboard-rig.ts).
+// The corpus of hostile texts on every screen: none of it runs, asks another host or breaks the
+// layout, and every screen still answers. A request to another origin and a violation of the
+// Content-Security-Policy fail every test (dashboard-rig.ts).
 import { describe, expect, test } from 'vitest';
 import { useDashboard } from './dashboard-rig.ts';
 import { DEEP_TEXTS, HOSTILE_TEXTS, RAN } from './fixture/hostile-corpus.ts';
@@ -13,7 +14,10 @@ const dashboard = useDashboard({ fill: fillHostileRows, file: { channels: SEEDED
 /** Elements that a text could become if it were read as a page. */
 const FOREIGN = 'main :is(script, img, iframe, object, embed, style, link, form[action], a[href^="javascript" i])';
 
-/** Texts of the page with characters that change the direction of others, have no width or control a terminal. */
+/**
+ * Texts of the page with characters that change the direction of others, have no width or control a
+ * terminal.
+ */
 const UNSEEN = `(() => {
   const walker = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
   const found = [];

@@ -1,5 +1,6 @@
-// Goal: integers that JavaScript would round appear with the digits that they were written with. Method: a client's tool with such an integer in
-// its schema, through a real turn, in the request view, its copy and the transcript.
+// Goal: integers that JavaScript would round appear with the digits that they were written with.
+// Method: a client's tool with such an integer in its schema, through a real turn, in the request
+// view, its copy and the transcript.
 import { expect, test } from 'vitest';
 import { changeEntries } from '../rows/entries.ts';
 import { like, replaced } from '../rows/table.ts';

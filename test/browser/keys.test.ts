@@ -1,4 +1,5 @@
-// Keys: they go to screens and open the help, do nothing while a person types, and can be switched off (WCAG 2.1.4).
+// Keys: they go to screens and open the help, do nothing while a person types, and can be switched
+// off (WCAG 2.1.4).
 import { expect, test } from 'vitest';
 import { useDashboard } from './dashboard-rig.ts';
 
@@ -8,7 +9,8 @@ test('g t goes to the turns, ? opens the help, and both do nothing once keys are
   const { page, signIn, open } = dashboard;
   await signIn();
   await open('/');
-  // The second key has to follow within 1.5 s, which it may not do on a busy machine: a person presses both again.
+  // The second key has to follow within 1.5 s, which it may not do on a busy machine: a person
+  // presses both again.
   const goToTurns = async (): Promise<string> => {
     await page.keyboard.press('g');
     await page.keyboard.press('t');

@@ -1,4 +1,5 @@
-// Live updates: one stream for all tabs of a browser, which resumes after the last event; Pause stops it.
+// Live updates: one stream for all tabs of a browser, which resumes after the last event; Pause
+// stops it.
 import type { BrowserContext, Page, Request } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { ADMIN_KEY } from '../api/api-rig.ts';
@@ -93,7 +94,10 @@ test('a paused page requests nothing, and shows the changes when it is live agai
   await page.getByRole('article').getByText('unseen', { exact: true }).waitFor();
 });
 
-/** Ends the sign-in of a browser at the service: its cookie is no longer valid, and its streams break. */
+/**
+ * Ends the sign-in of a browser at the service: its cookie is no longer valid, and its streams
+ * break.
+ */
 async function endSignIn(context: BrowserContext): Promise<void> {
   await context.clearCookies();
   dashboard.rig.app.server.closeAllConnections();

@@ -1,5 +1,6 @@
-// Goal: a part that is longer than what a page of the transcript contains is read to its end without a gap and without a repetition. Method: one
-// whose first cut falls between the halves of a surrogate pair, read piece by piece.
+// Goal: a part that is longer than what a page of the transcript contains is read to its end
+// without a gap and without a repetition. Method: one whose first cut falls between the halves of a
+// surrogate pair, read piece by piece.
 import { expect, test } from 'vitest';
 import { changeEntries } from '../rows/entries.ts';
 import { useDashboard } from './dashboard-rig.ts';

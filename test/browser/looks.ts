@@ -4,8 +4,9 @@ import { isFullForm, isLongForm } from '../servers/test-form.ts';
 import { violationsOn } from './axe.ts';
 
 /**
- * How a screen is checked: in each theme on a desk and on a phone, at 320 px, and in forced colours. The long form has each theme, one of them on a desk
- * and one on the smallest phone, and the short form the latter.
+ * How a screen is checked: in each theme on a desk and on a phone, at 320 px, and in forced
+ * colours. The long form has each theme, one of them on a desk and one on the smallest phone, and
+ * the short form the latter.
  */
 const LOOKS = [
   { name: 'light', colorScheme: 'light', forcedColors: 'none', width: 1440, height: 900, form: 'long' },

@@ -1,5 +1,5 @@
-// A page that receives many events keeps nothing of them: neither the document nor the memory of the browser grows with their number.
-// `npm run soak:dashboard` sends them for half an hour.
+// A page that receives many events keeps nothing of them: neither the document nor the memory of
+// the browser grows with their number. `npm run soak:dashboard` sends them for half an hour.
 import { expect, test } from 'vitest';
 import { useDashboard } from './dashboard-rig.ts';
 import { elementsOf, heapBytesOf } from './page-figures.ts';
@@ -25,8 +25,9 @@ test('20,000 events leave the document as large as it was, and the memory less t
      select (pg_current_xact_id()::text::bigint << 16) + n, t.session_id, t.id, (array['turn.started', 'model.ended', 'tool.ended', 'message.settled'])[1 + n % 4],
        e.data from generate_series(1, ${EVENTS}) as n, holdfast.turns t, holdfast.events e where e.type = 'turn.started' and e.turn_id = t.id`,
   );
-  // The turns that have started: a quarter of the events, which are counted and not drawn. The first turn counts as well when a transaction of
-  // another test on the same server has held back its event until the page was live.
+  // The turns that have started: a quarter of the events, which are counted and not drawn. The
+  // first turn counts as well when a transaction of another test on the same server has held back
+  // its event until the page was live.
   await page.getByRole('button', { name: /^5,00[01] new$/ }).waitFor();
   await settle();
   // The button.

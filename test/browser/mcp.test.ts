@@ -1,4 +1,5 @@
-// MCP servers and the sandbox of commands in the dashboard: a real server over stdio, one that is away, and what processes report.
+// MCP servers and the sandbox of commands in the dashboard: a real server over stdio, one that is
+// away, and what processes report.
 import { expect, onTestFinished, test } from 'vitest';
 import { openMcp } from '../../src/features/mcp/rounds.ts';
 import { noteMcpServers, storeMcpTools } from '../../src/features/mcp/store/servers.ts';

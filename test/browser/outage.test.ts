@@ -1,5 +1,6 @@
-// What a page shows when the service or its database is away. Method: an API in a process of its own, which is killed while a worker of the
-// test writes a reply; and a database server that is killed as a power cut would, under a page that is open.
+// What a page shows when the service or its database is away. Method: an API in a process of its
+// own, which is killed while a worker of the test writes a reply; and a database server that is
+// killed as a power cut would, under a page that is open.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +32,8 @@ async function openRig(databaseUrl?: string, options: ApiRigOptions = {}) {
 }
 
 test('a reply that is written while the API is killed and started again is complete, without a repeat and without loading the page again', async () => {
-  // However fast the page is: it shows the beginning before the API is killed, the middle is written meanwhile, and the end when it is back.
+  // However fast the page is: it shows the beginning before the API is killed, the middle is
+  // written meanwhile, and the end when it is back.
   const [isAway, isBack] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const beforeEvent = (event: number): Promise<void> | void => {
     if (event >= FIRST_EVENTS) return event < 2 * FIRST_EVENTS ? isAway.promise : isBack.promise;

@@ -1,4 +1,5 @@
-// The command palette, by keyboard: screens, objects that the service finds, the actions of the screen, and recently opened objects.
+// The command palette, by keyboard: screens, objects that the service finds, the actions of the
+// screen, and recently opened objects.
 import { expect, test } from 'vitest';
 import { violationsOn } from './axe.ts';
 import { indexTexts } from '../../src/features/search/rounds.ts';

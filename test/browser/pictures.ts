@@ -1,4 +1,5 @@
-// Pictures of screens, which are kept as files of a run: in `HOLDFAST_PICTURES`, or in a folder of the system's temporary files.
+// Pictures of screens, which are kept as files of a run: in `HOLDFAST_PICTURES`, or in a folder of
+// the system's temporary files.
 import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

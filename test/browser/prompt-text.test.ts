@@ -1,5 +1,5 @@
-// Goal: a reader of a transcript sees what a person said, and opens what Holdfast put around it. Method: a prompt that a real turn assembled from
-// media, a thread, system events and metadata.
+// Goal: a reader of a transcript sees what a person said, and opens what Holdfast put around it.
+// Method: a prompt that a real turn assembled from media, a thread, system events and metadata.
 import { expect, test } from 'vitest';
 import { promptPieces } from '../../web/src/format/prompt-text.ts';
 import { violationsOn } from './axe.ts';

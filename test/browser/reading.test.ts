@@ -1,5 +1,5 @@
-// Goal: what was said and done can be read without a click. Method: the places of the words on a page, in windows of two sizes, with pictures of
-// them.
+// Goal: what was said and done can be read without a click. Method: the places of the words on a
+// page, in windows of two sizes, with pictures of them.
 import type { Locator } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { useDashboard } from './dashboard-rig.ts';

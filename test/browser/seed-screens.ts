@@ -24,7 +24,10 @@ export interface SeededIds {
   deliveryId: string;
 }
 
-/** A session with a subagent and a turn that called a tool and has a delivery, one with a turn that failed, a batch and a cron. */
+/**
+ * A session with a subagent and a turn that called a tool and has a delivery, one with a turn that
+ * failed, a batch and a cron.
+ */
 export async function seedScreens(rig: ApiRig): Promise<SeededIds> {
   await rig.post('/v1/sessions/told/messages', {
     text: `[[tool: echo {"say": "hi"}]] [[reply: ${HOSTILE}]]`,

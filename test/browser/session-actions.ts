@@ -1,4 +1,5 @@
-// The actions of the screen of a session beyond those of every day, and of what waits in it; see actions.ts.
+// The actions of the screen of a session beyond those of every day, and of what waits in it; see
+// actions.ts.
 import type { ApiRig } from '../api/api-rig.ts';
 import { seedHistory } from '../turn/seed-history.ts';
 import { itemsOf, type Action, type Subject } from './actions.ts';

@@ -1,4 +1,5 @@
-// Setting an installation up from the dashboard: the first steps of an empty one, and where alerts are sent.
+// Setting an installation up from the dashboard: the first steps of an empty one, and where alerts
+// are sent.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';

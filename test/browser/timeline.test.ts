@@ -1,4 +1,5 @@
-// The timeline of a turn: a range of it by the pointer, by the keyboard and from the outline, which the URL keeps; and folded idle time.
+// The timeline of a turn: a range of it by the pointer, by the keyboard and from the outline, which
+// the URL keeps; and folded idle time.
 import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { foldedAxis, within } from '../../web/src/format/folded-axis.ts';

@@ -1,5 +1,6 @@
-// Goal: a transcript of any length is read without a jump. Method: the one of 5,000 entries, scrolled from end to end in the page, where each
-// entry that was in view before a step is measured again after it; and a shorter one to which a real turn adds entries.
+// Goal: a transcript of any length is read without a jump. Method: the one of 5,000 entries,
+// scrolled from end to end in the page, where each entry that was in view before a step is measured
+// again after it; and a shorter one to which a real turn adds entries.
 import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { withNewest } from '../../web/src/format/merge-entries.ts';
@@ -25,7 +26,10 @@ interface Walk {
   jumpMax: number;
 }
 
-/** Scrolls in steps of a part of the box until it has seen so many entries, or does not move any more and nothing loads. */
+/**
+ * Scrolls in steps of a part of the box until it has seen so many entries, or does not move any
+ * more and nothing loads.
+ */
 function walk(part: number, { steps = 10_000, entriesMax = 10_000 } = {}): Promise<Walk> {
   return dashboard.page.evaluate<Walk>(`(async () => {
     const box = document.querySelector('[role=feed]');

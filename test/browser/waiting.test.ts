@@ -1,5 +1,6 @@
-// Each reason for which a message waits, from rows as the service writes them, read on the screen of waiting messages. Method: a session of its
-// own for each reason; the reasons that depend on the workers of a lane have lanes of their own.
+// Each reason for which a message waits, from rows as the service writes them, read on the screen
+// of waiting messages. Method: a session of its own for each reason; the reasons that depend on the
+// workers of a lane have lanes of their own.
 import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { addDoorbells, addYields, changeDoorbells } from '../rows/doorbells.ts';
@@ -34,7 +35,10 @@ const parked = (parkCode: string): Setting => {
   };
 };
 
-/** The lane main has a free worker, subagent none, cron one that is full, batch one that cannot reach the queue. */
+/**
+ * The lane main has a free worker, subagent none, cron one that is full, batch one that cannot
+ * reach the queue.
+ */
 const REASONS: Readonly<Record<string, Waiting>> = {
   ring_lost: {},
   no_worker: { lane: 'subagent' },
@@ -58,7 +62,10 @@ const REASONS: Readonly<Record<string, Waiting>> = {
   provider_batch: { set: parked('provider_batch') },
 };
 
-/** A worker is lost when it was not seen for a while. The others were last seen in the future, so that none is lost while the test runs. */
+/**
+ * A worker is lost when it was not seen for a while. The others were last seen in the future, so
+ * that none is lost while the test runs.
+ */
 const WORKERS = [
   { name: 'worker', lanes: { main: { slots: 4, inUse: 0 } } },
   { name: 'lost', seenAt: ago('1 hour') },

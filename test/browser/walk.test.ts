@@ -1,5 +1,6 @@
-// A walk through every action: by mouse, by keyboard alone, and as a viewer, who has no button and is refused what the page would have sent. In the
-// short form each action is done by one of the two, in turn, and what a viewer sends is refused.
+// A walk through every action: by mouse, by keyboard alone, and as a viewer, who has no button and
+// is refused what the page would have sent. In the short form each action is done by one of the
+// two, in turn, and what a viewer sends is refused.
 import { describe, expect, test } from 'vitest';
 import { isLongForm } from '../servers/test-form.ts';
 import { ACTIONS, type Action, type Subject } from './actions.ts';

@@ -1,5 +1,6 @@
-// The dashboard of a service with many rows: what it transfers, how many rows and elements it puts into the document, and that nothing
-// moves while it loads. None of these figures depends on how fast the machine is; `npm run bench -- --only p` measures the times.
+// The dashboard of a service with many rows: what it transfers, how many rows and elements it puts
+// into the document, and that nothing moves while it loads. None of these figures depends on how
+// fast the machine is; `npm run bench -- --only p` measures the times.
 import { expect, test } from 'vitest';
 import { useDashboard } from './dashboard-rig.ts';
 import { fillFixture, FIXTURE, LONG_SESSION, LONG_TURN_ID } from './fixture/fixture-rows.ts';

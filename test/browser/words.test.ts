@@ -39,7 +39,9 @@ test('the beginning of a long text ends with a line, unless the line is too long
   expect(textUntil('all', 3)).toBe('all');
 });
 
-/** An answer with a call, and the entry of its result. `kept`: what the service knows of the call. */
+/**
+ * An answer with a call, and the entry of its result. `kept`: what the service knows of the call.
+ */
 function callAndResult(n: number, isError: boolean, kept: Entry['calls']): Entry[] {
   const shared = { parentId: null, parts: null, calls: kept, turnId: 't', state: 'active', createdAt: '' } as const;
   const use = { type: 'tool_use', id: `c${n}`, name: 'exec', input: {} };

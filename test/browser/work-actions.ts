@@ -1,4 +1,5 @@
-// The actions of the screens of batches, crons, budgets, deliveries, heartbeats and keys; see actions.ts.
+// The actions of the screens of batches, crons, budgets, deliveries, heartbeats and keys; see
+// actions.ts.
 import { expect } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import type { ApiRig } from '../api/api-rig.ts';

@@ -1,4 +1,5 @@
-// The accounts of bots as an operator sees them: over the API, on the command line, in the readiness, the metrics and the doctor.
+// The accounts of bots as an operator sees them: over the API, on the command line, in the
+// readiness, the metrics and the doctor.
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,5 @@
-// `holdfast channels add`: it asks for secrets, checks them at the platform, and adds the account to the configuration file.
+// `holdfast channels add`: it asks for secrets, checks them at the platform, and adds the account
+// to the configuration file.
 import { readFileSync, writeFileSync, statSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import JSON5 from 'json5';

@@ -1,5 +1,5 @@
-// A service that is connected to a scripted Telegram: the configuration of an account, an API with a webhook in the process of the test, and what has
-// become of what people wrote.
+// A service that is connected to a scripted Telegram: the configuration of an account, an API with
+// a webhook in the process of the test, and what has become of what people wrote.
 import { createApiRig, type ApiRig } from '../api/api-rig.ts';
 import {
   startScriptedTelegram,
@@ -16,7 +16,9 @@ export const GROUP = -1_001_234;
 export const WEBHOOK = '/v1/channels/telegram/main/webhook';
 export const BOT = TELEGRAM_TOKEN.slice(0, TELEGRAM_TOKEN.indexOf(':'));
 
-/** The channel `telegram` with the account `main`, which every person and the group may write to. */
+/**
+ * The channel `telegram` with the account `main`, which every person and the group may write to.
+ */
 export function telegramChannel({ url }: Pick<ScriptedTelegram, 'url'>, mode: 'webhook' | 'poll', own: object = {}) {
   const main = {
     token: TELEGRAM_TOKEN,
@@ -34,12 +36,17 @@ interface ChannelRig {
   api: ApiRig;
   /** Pushes an update as Telegram does; resolves with the status. */
   push: (update: object, headers?: Record<string, string>) => Promise<number>;
-  /** The bodies of the messages of a session, in its order, and what it was sent as system events. */
+  /**
+   * The bodies of the messages of a session, in its order, and what it was sent as system events.
+   */
   messages: (session: string) => Promise<Record<string, unknown>[]>;
   events: (session: string) => Promise<string[]>;
 }
 
-/** Holds the rig from the first test on. `own`: settings of the account; `file`: of the configuration. */
+/**
+ * Holds the rig from the first test on. `own`: settings of the account; `file`: of the
+ * configuration.
+ */
 export function useChannelRig({ own = {}, file = {} }: { own?: object; file?: object } = {}): { rig: ChannelRig } {
   const holder = {} as { rig: ChannelRig };
   shareAmongTests(async (onEnd) => {

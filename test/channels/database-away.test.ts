@@ -1,4 +1,5 @@
-// A push that cannot be committed is 503, and Telegram sends it again; what Signal does not send again waits in the process (G1).
+// A push that cannot be committed is 503, and Telegram sends it again; what Signal does not send
+// again waits in the process (G1).
 import { expect, onTestFinished, test } from 'vitest';
 import { SIGNAL_NUMBER, startScriptedSignal } from '../../scripted-platform/signal/scripted-signal.ts';
 import { startScriptedTelegram } from '../../scripted-platform/telegram/scripted-telegram.ts';

@@ -1,4 +1,5 @@
-// Where results go: a chat that a cron, a subagent, a batch or an agent names is checked when it is written, and becomes the URL of a delivery.
+// Where results go: a chat that a cron, a subagent, a batch or an agent names is checked when it is
+// written, and becomes the URL of a delivery.
 import { expect, test } from 'vitest';
 import { loadConfig, type Config } from '../../src/config.ts';
 import { cronInput } from '../../src/features/crons/config.ts';

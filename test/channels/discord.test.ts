@@ -1,4 +1,5 @@
-// Discord through a worker: what people write there is committed before the session of the gateway moves, and what agents say arrives once.
+// Discord through a worker: what people write there is committed before the session of the gateway
+// moves, and what agents say arrives once.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -10,7 +11,8 @@ import { divideDelivery, sendPart, type PartPayload } from '../../src/features/c
 import { outgoingFolder } from '../../src/files/copies.ts';
 import { createLogger } from '../../src/logger.ts';
 import type { Service } from '../../src/kernel/use-cases/service.ts';
-import { DISCORD_BOT, startScriptedDiscord, type ScriptedDiscord } from '../../scripted-platform/discord/scripted-discord.ts'; // prettier-ignore
+// prettier-ignore
+import { DISCORD_BOT, startScriptedDiscord, type ScriptedDiscord } from '../../scripted-platform/discord/scripted-discord.ts';
 import { createApiRig, type ApiRig } from '../api/api-rig.ts';
 import { readBodies, readEventTexts } from '../rows/channels.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
@@ -164,11 +166,13 @@ describe('what people write', () => {
   test('reaches the agent when Discord does not say more of a server or a thread, for which it is asked again', async () => {
     // Nothing is known to the bot of these settings.
     await startProcess({ ...api.context.service, config: { ...config() } });
-    const say = (channel: string, text: string) => discord.say({ from: '54', channel, text: `<@&9${BOT}> <@${BOT}> ${text}` }); // prettier-ignore
+    // prettier-ignore
+    const say = (channel: string, text: string) => discord.say({ from: '54', channel, text: `<@&9${BOT}> <@${BOT}> ${text}` });
     discord.faults.arm({ method: 'GET /guilds/{guild}/roles', status: 403 });
     say(CHANNEL, 'one');
     say(CHANNEL, 'two');
-    await poll(async () => (await textsOf(inChannel)).slice(-2)).toEqual([`<@&9${BOT}> @scripted one`, '@scripted two']); // prettier-ignore
+    // prettier-ignore
+    await poll(async () => (await textsOf(inChannel)).slice(-2)).toEqual([`<@&9${BOT}> @scripted one`, '@scripted two']);
     discord.faults.arm({ method: 'GET /channels/{channel}', status: 403 });
     say(THREAD, 'three');
     say(THREAD, 'four');
@@ -186,7 +190,8 @@ describe('what people write', () => {
       value: `/take ${value}`,
     }));
     const chatId = discord.directChat('52');
-    const { platformId } = await (await platform()).send({ chatId }, { markdown: 'Which?', buttons, deliveryId: newId() }, signal()); // prettier-ignore
+    // prettier-ignore
+    const { platformId } = await (await platform()).send({ chatId }, { markdown: 'Which?', buttons, deliveryId: newId() }, signal());
     expect(
       discord
         .messages(chatId)
@@ -216,7 +221,8 @@ describe('the session of the gateway', () => {
     discord.disturb({ duplicate: 1 });
     for (const n of [5, 6]) discord.say({ from: '60', text: `Line ${n}` });
     await startProcess();
-    await poll(() => textsOf('discord:direct:60')).toEqual([0, 1, 2, 3, 4, 5, 6].map((n) => `Line ${n}`)); // prettier-ignore
+    // prettier-ignore
+    await poll(() => textsOf('discord:direct:60')).toEqual([0, 1, 2, 3, 4, 5, 6].map((n) => `Line ${n}`));
     expect(discord.sessionCount()).toBe(sessions);
   });
 
@@ -248,7 +254,8 @@ describe('the session of the gateway', () => {
     for (let n = 0; n < 12; n += 1) discord.say({ from: '62', channel: THREAD, text: `<@${BOT}> ${n}`, isLost: true });
     await poll(() => discord.sessionCount()).toBe(sessions + 1);
     discord.say({ from: '62', text: 'After' });
-    await poll(() => textsOf('discord:direct:62')).toEqual(['Before', 'Missed 1', 'Missed 2', 'After']); // prettier-ignore
+    // prettier-ignore
+    await poll(() => textsOf('discord:direct:62')).toEqual(['Before', 'Missed 1', 'Missed 2', 'After']);
     await poll(async () => (await textsOf(inThread)).slice(-12)).toEqual(
       Array.from({ length: 12 }, (_, n) => String(n)),
     );
@@ -302,8 +309,10 @@ describe('what agents say', () => {
     const path = join(folder, 'copy');
     await writeFile(path, 'A report');
     const file = part({ media: [{ path, name: 'report.txt' }] });
-    for (const isAmbiguous of [false, true]) expect((await sendPart(api.context.service, { ...file, isAmbiguous }, signal())).kind).toBe('sent'); // prettier-ignore
-    expect(sent().slice(before)).toMatchObject([{ content: 'Once' }, { attachments: [{ filename: 'report.txt', size: 8 }] }]); // prettier-ignore
+    // prettier-ignore
+    for (const isAmbiguous of [false, true]) expect((await sendPart(api.context.service, { ...file, isAmbiguous }, signal())).kind).toBe('sent');
+    // prettier-ignore
+    expect(sent().slice(before)).toMatchObject([{ content: 'Once' }, { attachments: [{ filename: 'report.txt', size: 8 }] }]);
     const old = { ...part({ text: 'Old' }, true), id: '01900000-0000-7000-8000-000000000000' };
     expect(await sendPart(api.context.service, old, signal())).toMatchObject({ kind: 'unknown', policy: 'resend' });
   });
@@ -336,9 +345,11 @@ describe('what agents say', () => {
       kind: 'refused',
       status: 403,
     });
-    expect(await failure({ status: 401, description: '401: Unauthorized' })).toMatchObject({ kind: 'later', isOfAccount: true }); // prettier-ignore
+    // prettier-ignore
+    expect(await failure({ status: 401, description: '401: Unauthorized' })).toMatchObject({ kind: 'later', isOfAccount: true });
     const unknown = { ...part({ text: 'x' }), url: 'channel:discord/main/404' };
-    expect(await sendPart(api.context.service, unknown, signal())).toMatchObject({ kind: 'refused', error: expect.stringContaining('Unknown Channel') }); // prettier-ignore
+    // prettier-ignore
+    expect(await sendPart(api.context.service, unknown, signal())).toMatchObject({ kind: 'refused', error: expect.stringContaining('Unknown Channel') });
     const limited = await failure({ retryAfter: 20 });
     expect(limited).toMatchObject({ kind: 'later', status: 429, isOfAccount: false });
     expect((limited as { retryAfterMs: number }).retryAfterMs).toBeGreaterThanOrEqual(20_000);
@@ -371,6 +382,8 @@ test('an account whose bot may not read texts, or lacks rights, says what to do'
   const account = { channel: 'discord', account: 'main', mode: 'socket', baseUrl: strict.url } as const;
   const bot = openPlatform({ ...account, token: DISCORD_BOT.token });
   expect(await bot.check!(signal())).toEqual([expect.stringContaining('Message Content Intent')]);
-  await expect(bot.listen!(null, async () => {}, signal())).rejects.toMatchObject({ kind: 'unauthorized', message: expect.stringContaining('Message Content Intent') }); // prettier-ignore
-  await expect(openPlatform({ ...account, token: 'wrong' }).identify(signal())).rejects.toMatchObject({ kind: 'unauthorized' }); // prettier-ignore
+  // prettier-ignore
+  await expect(bot.listen!(null, async () => {}, signal())).rejects.toMatchObject({ kind: 'unauthorized', message: expect.stringContaining('Message Content Intent') });
+  // prettier-ignore
+  await expect(openPlatform({ ...account, token: 'wrong' }).identify(signal())).rejects.toMatchObject({ kind: 'unauthorized' });
 });

@@ -1,4 +1,5 @@
-// While a turn works, its chat shows it: typing, a message with the text so far that becomes the answer, and a button that stops the turn (G1, G21).
+// While a turn works, its chat shows it: typing, a message with the text so far that becomes the
+// answer, and a button that stops the turn (G1, G21).
 import { describe, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { runApprovalRound } from '../../src/features/approvals/rounds.ts';
@@ -22,7 +23,10 @@ import { killedAt } from './sending-rig.ts';
 import { SECRET, telegramChannel, updateOf, WEBHOOK } from './channel-rig.ts';
 
 const TIMEOUT_MS = 240_000;
-/** An answer that is written for about ten seconds: a chat is edited every two of them, or less often where others are edited or the machine is busy. */
+/**
+ * An answer that is written for about ten seconds: a chat is edited every two of them, or less
+ * often where others are edited or the machine is busy.
+ */
 const WORDS = Array.from({ length: 300 }, (_, n) => `word ${n}`).join(' ');
 const SLOW = `[[slow: 250]] [[reply: ${WORDS}]]`;
 /** The same answer, written until it is stopped. */

@@ -1,5 +1,5 @@
-// A chat platform of the tests: an HTTP server on loopback that keeps what it was sent, and its adapter. The token `asked` makes one that can say what it
-// has been sent, as Slack can.
+// A chat platform of the tests: an HTTP server on loopback that keeps what it was sent, and its
+// adapter. The token `asked` makes one that can say what it has been sent, as Slack can.
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PlatformError, type OpenPlatform, type OutgoingPart } from '../../src/features/channels/platform.ts';
@@ -20,7 +20,10 @@ interface Answer {
   body?: object;
 }
 
-/** How it answers a message: 200 where it says nothing; `cut`: it keeps the message and closes the connection. */
+/**
+ * How it answers a message: 200 where it says nothing; `cut`: it keeps the message and closes the
+ * connection.
+ */
 type Behaviour = (message: SentMessage) => Answer | 'cut' | undefined | Promise<Answer | undefined>;
 
 export async function startLoopbackPlatform() {

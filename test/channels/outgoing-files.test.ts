@@ -1,5 +1,6 @@
-// Goal: what the tool `message` sends of a file is what the file had when the tool was called, on every platform (G41). Method: real turns call the tool, the
-// file is exchanged for a link to another one before the relay sends, and what the platforms were sent is read.
+// Goal: what the tool `message` sends of a file is what the file had when the tool was called, on
+// every platform (G41). Method: real turns call the tool, the file is exchanged for a link to
+// another one before the relay sends, and what the platforms were sent is read.
 import { mkdir, readdir, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -177,7 +178,10 @@ test('a file outside the folder of copies is never sent, whatever a delivery say
 });
 
 describe('the copy of a file', () => {
-  /** A delivery with a copy, of which `change` says how it has ended; resolves with whether the copy is there after the next round. */
+  /**
+   * A delivery with a copy, of which `change` says how it has ended; resolves with whether the copy
+   * is there after the next round.
+   */
   async function isKept(change: Parameters<typeof changeDeliveries>[2], more: { channel?: string } = {}) {
     const sessionId = await rig.sessionOf(`ended-${newId()}`);
     const id = newId<string>();

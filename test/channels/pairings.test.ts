@@ -1,4 +1,5 @@
-// People who write to an agent in a direct chat and are not paired: what they are sent, how many requests there are, and how owners decide.
+// People who write to an agent in a direct chat and are not paired: what they are sent, how many
+// requests there are, and how owners decide.
 import { describe, expect, test } from 'vitest';
 import { askForPairing } from '../../src/features/channels/pairings.ts';
 import { isPaired } from '../../src/features/channels/store/pairings.ts';
@@ -15,7 +16,9 @@ const holder = useApiRig({ file: { owner: { ids: ['telegram:7'] } } });
 
 const CODE = /^[A-HJ-NP-Z2-9]{8}$/;
 
-/** A person writes in a direct chat; the chat of a person has the id of the person, as on Telegram. */
+/**
+ * A person writes in a direct chat; the chat of a person has the id of the person, as on Telegram.
+ */
 const write = (account: string, senderId: string, name = 'Ann') =>
   askForPairing(
     holder.rig.context.service,

@@ -1,4 +1,5 @@
-// A platform for tests, as a package brings one: it asks an HTTP server on loopback who the bot is. The token is what the server checks.
+// A platform for tests, as a package brings one: it asks an HTTP server on loopback who the bot is.
+// The token is what the server checks.
 import { PlatformError, type OpenPlatform } from '../../src/features/channels/platform.ts';
 
 export const openPlatform: OpenPlatform = ({ token, baseUrl }) => {

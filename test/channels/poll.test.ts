@@ -1,5 +1,5 @@
-// How an account is polled: what was received is committed before Telegram may drop it, one process reads an account, and a platform that does not answer
-// is tried again (G1, G2).
+// How an account is polled: what was received is committed before Telegram may drop it, one process
+// reads an account, and a platform that does not answer is tried again (G1, G2).
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openChannels } from '../../src/features/channels/poll-accounts.ts';
 import { createLogger } from '../../src/logger.ts';

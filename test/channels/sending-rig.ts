@@ -29,7 +29,10 @@ type Said = {
   threadId?: string;
 } & Record<string, unknown>;
 
-/** A database that fails at the round trip of this number, before or after the statement takes effect, and at all later ones: its process was killed. */
+/**
+ * A database that fails at the round trip of this number, before or after the statement takes
+ * effect, and at all later ones: its process was killed.
+ */
 export function killedAt(
   database: Database,
   trip: number,
@@ -101,7 +104,10 @@ export async function createSendingRig() {
       await addDeliveries(rig, { id, sessionId, seq, channel, target: { url }, payload });
       return id;
     },
-    /** Sends what is due of a session without the pauses between messages of a chat, until nothing is left. */
+    /**
+     * Sends what is due of a session without the pauses between messages of a chat, until nothing
+     * is left.
+     */
     async sendAll(sessionId: SessionId): Promise<void> {
       do await openGates();
       while ((await run(sessionId)) > 0);

@@ -1,5 +1,6 @@
-// Goal: no crash of a relay loses a part, or sends one twice where that was not allowed (G21). Method: a relay is killed before and after each of
-// its round trips to the database while it sends an answer of three parts; another relay sends the rest.
+// Goal: no crash of a relay loses a part, or sends one twice where that was not allowed (G21).
+// Method: a relay is killed before and after each of its round trips to the database while it sends
+// an answer of three parts; another relay sends the rest.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readDeadLetters } from '../rows/dead-letters.ts';
 import { readDeliveries } from '../rows/deliveries.ts';
@@ -17,7 +18,10 @@ const TEXT = LETTERS.map((letter) => letter.repeat(TEXT_CHARS_MAX - 10)).join('\
 /** Above the number of round trips that three parts take. */
 const TRIPS_MAX = 30;
 
-/** Sends with a relay that is killed, then with another one; null: the first had sent everything before. */
+/**
+ * Sends with a relay that is killed, then with another one; null: the first had sent everything
+ * before.
+ */
 async function play(said: { channel: string; type: string }, trip: number, when: 'before' | 'after') {
   const sessionId = await rig.session();
   const chatId = `${said.type}-${said.channel}-${trip}-${when}`;

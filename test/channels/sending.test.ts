@@ -1,4 +1,5 @@
-// Deliveries to chats: parts, their order, and what becomes of a part that was refused, delayed, or sent by a relay that died.
+// Deliveries to chats: parts, their order, and what becomes of a part that was refused, delayed, or
+// sent by a relay that died.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
@@ -162,7 +163,9 @@ test.each([
   },
 );
 
-/** Claims and divides the delivery and sends its first part, without storing that: the relay died. */
+/**
+ * Claims and divides the delivery and sends its first part, without storing that: the relay died.
+ */
 async function dieWhileSending(
   sessionId: Awaited<ReturnType<SendingRig['session']>>,
   dying: ReturnType<SendingRig['relay']>,

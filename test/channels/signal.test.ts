@@ -1,4 +1,5 @@
-// The adapter of Signal against the wire of signal-cli's daemon: what it reads and sends, and what becomes of a message when its worker stops.
+// The adapter of Signal against the wire of signal-cli's daemon: what it reads and sends, and what
+// becomes of a message when its worker stops.
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -278,7 +279,8 @@ describe('a worker', () => {
   });
 
   test('notes when something was received, and not when nothing was', async () => {
-    const readAt = async () => (await readChannelAccounts(api, { channel: 'signal' }, 'lastReceivedAt'))[0]?.lastReceivedAt; // prettier-ignore
+    // prettier-ignore
+    const readAt = async () => (await readChannelAccounts(api, { channel: 'signal' }, 'lastReceivedAt'))[0]?.lastReceivedAt;
     const received = async (times: number) => {
       const before = callsOf('receive').length;
       await expect.poll(() => callsOf('receive').length).toBeGreaterThan(before + times);

@@ -1,4 +1,5 @@
-// Requests of Slack at the API: a stranger is sent a code, a person who was paired reaches the agent, and what comes again is stored once.
+// Requests of Slack at the API: a stranger is sent a code, a person who was paired reaches the
+// agent, and what comes again is stored once.
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createApiRig, type ApiRig } from '../api/api-rig.ts';

@@ -1,4 +1,5 @@
-// The wire of Slack on loopback, as far as the tests of its adapter need it: methods of the Web API, and a socket.
+// The wire of Slack on loopback, as far as the tests of its adapter need it: methods of the Web
+// API, and a socket.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,7 +15,10 @@ export const SCOPES = [
 const PAGE_MAX = 200;
 
 type Fields = Record<string, unknown>;
-/** Answers a method; `answer` can be used for what is no ordinary answer, and then nothing is returned. */
+/**
+ * Answers a method; `answer` can be used for what is no ordinary answer, and then nothing is
+ * returned.
+ */
 type Method = (fields: Fields, answer: ServerResponse) => Fields | void;
 
 export interface SlackServer {

@@ -593,7 +593,8 @@ describe('the socket', () => {
     slack.methods['conversations.history'] = (fields, answer) => {
       if (fields['channel'] === 'CGONE') return { ok: false, error: 'not_in_channel' };
       asked += 1;
-      return asked === 20 ? void answer.writeHead(429, { 'retry-after': '1' }).end() : usual['conversations.history']!(fields, answer); // prettier-ignore
+      // prettier-ignore
+      return asked === 20 ? void answer.writeHead(429, { 'retry-after': '1' }).end() : usual['conversations.history']!(fields, answer);
     };
     const open = slack.nextSocket();
     const { texts, stop } = listen(`${now - 10}.000000`);

@@ -1,5 +1,6 @@
-// What people write on Telegram, pushed to the webhook: it is committed before the push is answered, whatever comes twice is kept once, and a request
-// without the secret is believed nothing (G1, G2, G32).
+// What people write on Telegram, pushed to the webhook: it is committed before the push is
+// answered, whatever comes twice is kept once, and a request without the secret is believed nothing
+// (G1, G2, G32).
 import { createHash } from 'node:crypto';
 import { access, readFile, utimes } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
@@ -390,7 +391,8 @@ describe('a message in a group', () => {
     const where = { chat: { id: GROUP, title: 'Team' }, threadId: 33 };
     const from = (text: string, more: object = {}) =>
       updateOf({ ...rig.telegram.say({ from: 5, text, ...where }), from: bot, ...more });
-    const answered = { ...rig.telegram.say({ from: 5, text: 'Hello', ...where }), from: { id: Number(BOT), first_name: 'Own', is_bot: true } }; // prettier-ignore
+    // prettier-ignore
+    const answered = { ...rig.telegram.say({ from: 5, text: 'Hello', ...where }), from: { id: Number(BOT), first_name: 'Own', is_bot: true } };
     expect(await rig.push(from('I agree.', { reply_to_message: answered }))).toBe(200);
     const asked = Array.from({ length: 22 }, (_, n) => from(`@scripted_bot ${n}?`));
     for (const update of asked) expect(await rig.push(update)).toBe(200);

@@ -1,5 +1,6 @@
-// Goal: a backup that was made while the service ran is a whole service again: what waited is answered, what ran continues, and nothing of before
-// is lost or changed. Method: a service of real processes, the frames of its backup, a restore into an empty database, and a service there.
+// Goal: a backup that was made while the service ran is a whole service again: what waited is
+// answered, what ran continues, and nothing of before is lost or changed. Method: a service of real
+// processes, the frames of its backup, a restore into an empty database, and a service there.
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';

@@ -1,4 +1,5 @@
-// `holdfast chat` against a whole service of real processes: in a pipe, at a terminal, and while the service is down.
+// `holdfast chat` against a whole service of real processes: in a pipe, at a terminal, and while
+// the service is down.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';

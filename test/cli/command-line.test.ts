@@ -48,7 +48,8 @@ test('output to a full disk is an error without a stack', () => {
   });
 });
 
-// This keeps the command line quick: such a module takes longer to load than an empty Node takes to start.
+// This keeps the command line quick: such a module takes longer to load than an empty Node takes to
+// start.
 test('--help loads no heavy module', async () => {
   const result = await run(['--help'], { env: { NODE_DEBUG: 'esm' } });
   expect(result.stderr).not.toMatch(/node_modules\/(zod|pg|bullmq|fastify|pino|ioredis|@anthropic-ai)\//);

@@ -1,5 +1,6 @@
-// Who runs the commands of agents, seen from outside: a service on a database of its own, commands that look around, and the lines that a
-// person reads. Another user can only be given commands by root, so most of it is for root; CI runs as root.
+// Who runs the commands of agents, seen from outside: a service on a database of its own, commands
+// that look around, and the lines that a person reads. Another user can only be given commands by
+// root, so most of it is for root; CI runs as root.
 import type { ChildProcess } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
-// The demo as its users run it: it plays, or it names the failed check; and however it ends, nothing of it remains.
+// The demo as its users run it: it plays, or it names the failed check; and however it ends,
+// nothing of it remains.
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
@@ -20,7 +21,8 @@ interface DemoDocument {
   failures: string[];
 }
 
-// The short form leaves it to `npm run demo`, which proves the same and fails when something does not hold.
+// The short form leaves it to `npm run demo`, which proves the same and fails when something does
+// not hold.
 test.runIf(isLongForm())(
   'the demo plays every chapter and proves it, and leaves nothing (G1, G2, G10, G11, G14, G15, G18, G20, G24)',
   { timeout: DEMO_MS_MAX },
@@ -55,7 +57,8 @@ test.runIf(isLongForm())(
 );
 
 test.runIf(isLongForm())('a failed check is named, and the exit code is 1', { timeout: DEMO_MS_MAX }, async () => {
-  // Goal: a fault that is real. Method: the commands of the agent find no `sort`, so the list that it writes stays unsorted.
+  // Goal: a fault that is real. Method: the commands of the agent find no `sort`, so the list that
+  // it writes stays unsorted.
   const programs = await mkdtemp(join(tmpdir(), 'holdfast-programs-'));
   await symlink('/bin/sleep', join(programs, 'sleep'));
   const { code, stdout } = await runCli(['demo'], { env: { PATH: programs } });

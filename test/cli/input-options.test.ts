@@ -1,4 +1,5 @@
-// The options of the command line that what starts turns has in common, `--tag` and `--tools`, against a real API with real turns.
+// The options of the command line that what starts turns has in common, `--tag` and `--tools`,
+// against a real API with real turns.
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';

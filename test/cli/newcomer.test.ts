@@ -1,6 +1,8 @@
-// Goal: a newcomer reaches each goal with the pages alone. Method: in an empty folder, the commands of the quick start, of a batch of 20 lines and of
-// backing up are typed as the pages print them; then the backup is restored into another empty folder as its page says, and what waited is answered
-// there. The commands of all other pages: readme-examples.test.ts; a database of the first release: test/service/earlier-layouts.test.ts.
+// Goal: a newcomer reaches each goal with the pages alone. Method: in an empty folder, the commands
+// of the quick start, of a batch of 20 lines and of backing up are typed as the pages print them;
+// then the backup is restored into another empty folder as its page says, and what waited is
+// answered there. The commands of all other pages: readme-examples.test.ts; a database of the first
+// release: test/service/earlier-layouts.test.ts.
 import type { ChildProcess } from 'node:child_process';
 import { copyFile, readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// The npm package as its users have it: packed from a copy of the checkout, installed into an empty folder, on the Node of the machine. The
-// short form looks at what would be packed.
+// The npm package as its users have it: packed from a copy of the checkout, installed into an empty
+// folder, on the Node of the machine. The short form looks at what would be packed.
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,4 +1,5 @@
-// On a machine with an older Node the script hands over to the Node that npm installed into the checkout.
+// On a machine with an older Node the script hands over to the Node that npm installed into the
+// checkout.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';

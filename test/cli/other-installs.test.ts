@@ -1,5 +1,5 @@
-// Installations without the build tools of the dashboard, from the package cache of the machine: the service runs, and says what is missing and
-// how to get it.
+// Installations without the build tools of the dashboard, from the package cache of the machine:
+// the service runs, and says what is missing and how to get it.
 import { execFile } from 'node:child_process';
 import { cp, rm } from 'node:fs/promises';
 import { basename, delimiter, join } from 'node:path';
@@ -15,7 +15,9 @@ const run = promisify(execFile);
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 const NOT_COPIED = new Set(['node_modules', '.git', 'dist', '.holdfast']);
 
-/** Without the Node of this checkout: npm runs on that of the machine, as it does for a newcomer. */
+/**
+ * Without the Node of this checkout: npm runs on that of the machine, as it does for a newcomer.
+ */
 const PATH = (process.env['PATH'] ?? '')
   .split(delimiter)
   .filter((folder) => !folder.includes('node_modules'))

@@ -1,4 +1,5 @@
-// Every shell example and every request of the README and of the pages in docs/, as it is printed, at one service that was started as the README says.
+// Every shell example and every request of the README and of the pages in docs/, as it is printed,
+// at one service that was started as the README says.
 import { execFile, spawnSync, type ChildProcess } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -175,7 +176,10 @@ function atHand(script: string): string {
   return script.replaceAll(/http:\/\/127\.0\.0\.1:(\d+)\b/g, (url, port: string) => urls[port] ?? url);
 }
 
-/** Without commands that were already started, their output, and `npm ci`, which has installed the tests themselves. */
+/**
+ * Without commands that were already started, their output, and `npm ci`, which has installed the
+ * tests themselves.
+ */
 function withoutStarted(code: string): string {
   let rest = code.replace(/^npm ci$/m, '');
   for (const command of Object.keys(STARTED)) {

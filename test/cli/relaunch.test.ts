@@ -1,4 +1,5 @@
-// A service takes its secrets out of its environment while other threads of its process open and close files.
+// A service takes its secrets out of its environment while other threads of its process open and
+// close files.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -9,7 +10,10 @@ import { BIN } from './run-cli.ts';
 
 const STARTS = 10;
 
-/** Threads that open and close files until one of them has had the number of standard input, for as long as a read takes. */
+/**
+ * Threads that open and close files until one of them has had the number of standard input, for as
+ * long as a read takes.
+ */
 const BUSY_THREADS = `
 import { Worker } from 'node:worker_threads';
 if (process.env.HOLDFAST_SECRETS_ON_STDIN !== '1') {

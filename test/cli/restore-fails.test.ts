@@ -1,4 +1,5 @@
-// A backup that cannot be written says why. A restore that fails leaves what was there, and nothing of its own but the log and the locks of the database that it has made.
+// A backup that cannot be written says why. A restore that fails leaves what was there, and nothing
+// of its own but the log and the locks of the database that it has made.
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// Runs the command line as its users do: the script itself, in its own process, with pipes for stdout and stderr.
+// Runs the command line as its users do: the script itself, in its own process, with pipes for
+// stdout and stderr.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';

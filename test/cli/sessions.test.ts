@@ -1,4 +1,5 @@
-// The actions of `holdfast sessions`, against a real API with real turns: compact, reset, fork, stop.
+// The actions of `holdfast sessions`, against a real API with real turns: compact, reset, fork,
+// stop.
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,7 @@
-// A small HTTP server that answers as the API does, for tests of the command line alone. It holds one session whose messages end
-// as their text says: `fail`, `time out`, `wait` (never), `busy` (rejected), `again` (settled before the send)
-// and anything else are answered with `you said: <text>`.
+// A small HTTP server that answers as the API does, for tests of the command line alone. It holds
+// one session whose messages end as their text says: `fail`, `time out`, `wait` (never), `busy`
+// (rejected), `again` (settled before the send) and anything else are answered with `you said:
+// <text>`.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

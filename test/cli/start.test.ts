@@ -1,4 +1,5 @@
-// The service as the command line runs it: on its own database, in a fresh data directory, ended by signals.
+// The service as the command line runs it: on its own database, in a fresh data directory, ended by
+// signals.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -151,7 +152,8 @@ describe('on a fresh data directory', () => {
       expect(refused).toMatchObject({ code: 6, stdout: '' });
       expect(refused.stderr).toContain('limits.waitingPerSession');
 
-      // The parts of the process that depend on the settings follow: the tools of turns, and the budgets.
+      // The parts of the process that depend on the settings follow: the tools of turns, and the
+      // budgets.
       const more = `agents: {list: [{id: 'main', tools: {deny: ['exec']}}]}, budgets: [{scope: 'all', per: 'day', limitUsd: 5}]`;
       await writeFile(file, `{limits: {waitingPerSession: 30}, lanes: {main: 3}, ${more}}`);
       const reloaded = await runCli(['config', 'reload'], { cwd });

@@ -1,5 +1,6 @@
-// Goal: a start on a database that cannot be used ends with one sentence, a fix, an exit code and no stack trace, and the doctor says the
-// same. Method: one real server with roles and databases that each lack one thing, and stand-ins for servers that are no PostgreSQL.
+// Goal: a start on a database that cannot be used ends with one sentence, a fix, an exit code and
+// no stack trace, and the doctor says the same. Method: one real server with roles and databases
+// that each lack one thing, and stand-ins for servers that are no PostgreSQL.
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
@@ -62,7 +63,10 @@ async function failedStart(
   return { code, stderr };
 }
 
-/** The doctor's result for the database. Its check is called directly: a process for each would only cost its start. */
+/**
+ * The doctor's result for the database. Its check is called directly: a process for each would only
+ * cost its start.
+ */
 async function examined(databaseUrl: string): Promise<Finding | undefined> {
   const config = loadConfig({ env: { HOLDFAST_PORT: '0', DATABASE_URL: databaseUrl }, cwd });
   return await databaseChecks(config)
@@ -238,7 +242,10 @@ test('readiness is 503 when the layout is missing or too old', async () => {
   expect(await layout()).toEqual({ status: 503, error: '42P01' });
 });
 
-/** A server on loopback that handles each connection as `answer` says; resolves with the database URL that names it. */
+/**
+ * A server on loopback that handles each connection as `answer` says; resolves with the database
+ * URL that names it.
+ */
 async function standIn(serve: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>();
   const listening = createServer((socket) => {
@@ -254,7 +261,10 @@ async function standIn(serve: (socket: Socket) => void): Promise<string> {
   return `postgres://me@127.0.0.1:${(listening.address() as AddressInfo).port}/db`;
 }
 
-/** Accepts every login, and answers every query with one row of one column: the number of the version. */
+/**
+ * Accepts every login, and answers every query with one row of one column: the number of the
+ * version.
+ */
 function answerAsPostgres14(socket: Socket): void {
   let isIn = false;
   socket.on('data', (bytes) => {

@@ -1,5 +1,6 @@
-// Goal: the parser of the typed client reads event streams as the standard says, however their bytes are cut. Method: streams of all kinds of
-// lines, line ends and characters, cut anywhere, against another parser of the format.
+// Goal: the parser of the typed client reads event streams as the standard says, however their
+// bytes are cut. Method: streams of all kinds of lines, line ends and characters, cut anywhere,
+// against another parser of the format.
 import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -52,7 +53,8 @@ test('events are those that another parser of the format reads', () => {
       const parser = createParser({
         onEvent: ({ event, data }) => void expected.push({ type: event ?? 'message', data }),
       });
-      // The other parser holds a return at the end of its input back: it cannot know whether a newline follows.
+      // The other parser holds a return at the end of its input back: it cannot know whether a
+      // newline follows.
       parser.feed(`${whole}\n:\n`);
       const blocks = blocksOf([new TextEncoder().encode(`${whole}\n:\n`)]);
       expect(blocks.filter(({ data }) => data !== null).map(({ type, data }) => ({ type, data }))).toEqual(expected);

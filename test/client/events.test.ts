@@ -1,5 +1,5 @@
-// The event iterator of the typed client against a real API: what breaks is the connection, by the `fetch` that the client is given. A killed
-// API is in test/service/event-stream.test.ts.
+// The event iterator of the typed client against a real API: what breaks is the connection, by the
+// `fetch` that the client is given. A killed API is in test/service/event-stream.test.ts.
 import { beforeEach, expect, test } from 'vitest';
 import {
   createClient,
@@ -90,7 +90,8 @@ test('a stream that breaks, and is refused for now, continues after the last id'
   const id = items[0]?.id ?? '';
   const expected: ClientEvent[] = [];
   for await (const event of connect().turnEvents({ id })) expected.push(event);
-  // Each connection carries some bytes and breaks in the middle of a frame; between them the service refuses.
+  // Each connection carries some bytes and breaks in the middle of a frame; between them the
+  // service refuses.
   let connections = 0;
   const fetch: NonNullable<ClientOptions['fetch']> = async (input, init) => {
     connections += 1;
@@ -145,7 +146,8 @@ test('a stream ends with its signal, with an error of its caller, and closes its
 
 test('a connection that carries nothing is given up as broken', async () => {
   const transport = createTransport({ url, key: ADMIN_KEY });
-  // Events begin with this connection, and nothing happens: it carries an id, and then nothing for 15 s.
+  // Events begin with this connection, and nothing happens: it carries an id, and then nothing for
+  // 15 s.
   const events = followEvents(
     transport,
     { path: '/v1/events?session=quiet', after: undefined, lastType: null, stallMs: 1 },

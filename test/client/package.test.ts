@@ -1,5 +1,6 @@
-// Goal: `holdfast/client` is usable where nothing else of the repository is: in a browser, in Node, and compiled into a package. Method: the
-// compiler checks a program that uses it under the libraries of both, and compiles it; the result runs in a process without what only Node has.
+// Goal: `holdfast/client` is usable where nothing else of the repository is: in a browser, in Node,
+// and compiled into a package. Method: the compiler checks a program that uses it under the
+// libraries of both, and compiles it; the result runs in a process without what only Node has.
 import { execFile } from 'node:child_process';
 import { createServer } from 'node:http';
 import { once } from 'node:events';

@@ -1,5 +1,5 @@
-// The typed client against a real API on a real database. Faults between the two are played by the `fetch` that the client is given: it
-// sends the request, or not, and then breaks.
+// The typed client against a real API on a real database. Faults between the two are played by the
+// `fetch` that the client is given: it sends the request, or not, and then breaks.
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createClient, HoldfastError, type ClientOptions } from '../../src/client/create-client.ts';
 import { ADMIN_KEY } from '../api/api-rig.ts';

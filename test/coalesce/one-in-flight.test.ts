@@ -1,5 +1,5 @@
-// The batcher under random interleavings of submissions and answers: which rows travel together, what each caller gets, and what is
-// bounded.
+// The batcher under random interleavings of submissions and answers: which rows travel together,
+// what each caller gets, and what is bounded.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { oneInFlight, type BatchOptions } from '../../src/coalesce.ts';

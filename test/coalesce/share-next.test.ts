@@ -63,7 +63,10 @@ test('without a key all callers share', async () => {
   expect(await read()).toBe(2);
 });
 
-/** Calls and answers in the order that the scheduler draws; callers of one group call in the same tick. */
+/**
+ * Calls and answers in the order that the scheduler draws; callers of one group call in the same
+ * tick.
+ */
 async function play(answers: fc.Scheduler, groups: string[][], failing: number[]) {
   const runs = new Map<string, number>();
   const inFlight = new Map<string, number>();

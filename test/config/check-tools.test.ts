@@ -1,4 +1,5 @@
-// Policies that name tools and agents which do not exist: refused before plugins are loaded where there are none, afterwards where there are.
+// Policies that name tools and agents which do not exist: refused before plugins are loaded where
+// there are none, afterwards where there are.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// Each fault is reported with its path, its value and what is allowed; all of them together; secrets are not repeated.
+// Each fault is reported with its path, its value and what is allowed; all of them together;
+// secrets are not repeated.
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// Reloading the configuration: the changes, the settings that need a restart, and the checks beforehand.
+// Reloading the configuration: the changes, the settings that need a restart, and the checks
+// beforehand.
 import { expect, test } from 'vitest';
 import { agentOf, LiveConfig, livePriceBook, loadConfigWithSources, type Config } from '../../src/config.ts';
 import { readAgentFacts } from '../../src/kernel/turn/open/agent-facts.ts';

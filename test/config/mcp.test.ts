@@ -1,4 +1,5 @@
-// MCP servers in the configuration file: the form of other clients, and faults that name what is allowed.
+// MCP servers in the configuration file: the form of other clients, and faults that name what is
+// allowed.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// Which other providers serve models: what the file says, what is known by name, and what the environment says.
+// Which other providers serve models: what the file says, what is known by name, and what the
+// environment says.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -18,7 +18,10 @@ const problem = (more: Partial<AlertProblem> = {}): AlertProblem => ({
   ...more,
 });
 
-/** What a destination is sent that reads these problems at these seconds: `<seconds> <id> begins`, or `ends`. */
+/**
+ * What a destination is sent that reads these problems at these seconds: `<seconds> <id> begins`,
+ * or `ends`.
+ */
 function play(
   steps: [seconds: number, ...problems: AlertProblem[]][],
   filter: Parameters<typeof planAlerts>[0] = FILTER,

@@ -1,4 +1,5 @@
-// The consequence of a failed model call: a table of the provider's answers, and properties of the wait before the next call.
+// The consequence of a failed model call: a table of the provider's answers, and properties of the
+// wait before the next call.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ModelFault } from '../../src/core/failure.ts';

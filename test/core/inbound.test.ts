@@ -1,4 +1,5 @@
-// The route of a message, which decides whether two of them may share a turn, and the key that makes it unique.
+// The route of a message, which decides whether two of them may share a turn, and the key that
+// makes it unique.
 import { describe, expect, test } from 'vitest';
 import {
   chooseRoute,

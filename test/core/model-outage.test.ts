@@ -1,4 +1,5 @@
-// When a worker asks a model that does not answer: examples of the breaker, and a property over any course of an outage.
+// When a worker asks a model that does not answer: examples of the breaker, and a property over any
+// course of an outage.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {

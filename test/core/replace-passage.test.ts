@@ -1,4 +1,5 @@
-// Replacing a passage of a file: what is outside of the matches stays, whatever line ends there are.
+// Replacing a passage of a file: what is outside of the matches stays, whatever line ends there
+// are.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { replacePassage } from '../../src/tools/rules/replace-passage.ts';

@@ -1,4 +1,5 @@
-// When a session is reset automatically: never, at an hour of the user's clock, or after an idle time (G15).
+// When a session is reset automatically: never, at an hour of the user's clock, or after an idle
+// time (G15).
 import { describe, expect, test } from 'vitest';
 import { resetDue, type ResetPolicy } from '../../src/kernel/rules/reset-policy.ts';
 import { HOUR_MS } from '../../src/core/time.ts';
@@ -66,7 +67,8 @@ describe('daily', () => {
   ])('in %s a session with a message every hour is reset once on every day of the calendar, at any hour', (zone) => {
     const day = new Intl.DateTimeFormat('en-CA', { timeZone: zone, dateStyle: 'short' });
     const talk = everyHour('2026-01-01T00:00Z', '2026-12-31T00:00Z').map((at) => ({ at, date: day.format(at) }));
-    // The first and the last date are not complete, and a zone that changes its clocks in between has them at other hours.
+    // The first and the last date are not complete, and a zone that changes its clocks in between
+    // has them at other hours.
     const dates = [...new Set(talk.map(({ date }) => date))].slice(1, -1);
     for (let atHour = 0; atHour < 24; atHour += 1) {
       const policy = { mode: 'daily', atHour, idleMinutes: 60 } as const;

@@ -1,4 +1,5 @@
-// The bounds of the schemas that answers are checked against, and how a form of an answer passes from input to input.
+// The bounds of the schemas that answers are checked against, and how a form of an answer passes
+// from input to input.
 import { expect, test } from 'vitest';
 import { inheritOptions, joinOptions, keyOfOptions } from '../../src/core/input-options.ts';
 import type { ModelAnswer, ModelRequest } from '../../src/core/model-request.ts';

@@ -1,4 +1,5 @@
-// The policy of a sandbox as arguments: what is shown, what is covered, and in which order, since a later mount lies over an earlier one.
+// The policy of a sandbox as arguments: what is shown, what is covered, and in which order, since a
+// later mount lies over an earlier one.
 import { describe, expect, test } from 'vitest';
 import { bubblewrapArguments } from '../../src/tools/sandbox/rules/bubblewrap.ts';
 import { containerArguments } from '../../src/tools/sandbox/rules/container.ts';

@@ -1,7 +1,9 @@
-// Goal: a message whose POST was answered is stored once, and one whose POST was not answered at most once, whatever happened to the process
-// that accepted it. Method: record the database round trips of a POST, then post again for each of them with an api process that is
-// killed, frozen or cut off right before or right after it; the client retries at another process with the same Idempotency-Key. A process
-// that also runs turns takes the session's lock with the message, and loses it in the crash.
+// Goal: a message whose POST was answered is stored once, and one whose POST was not answered at
+// most once, whatever happened to the process that accepted it. Method: record the database round
+// trips of a POST, then post again for each of them with an api process that is killed, frozen or
+// cut off right before or right after it; the client retries at another process with the same
+// Idempotency-Key. A process that also runs turns takes the session's lock with the message, and
+// loses it in the crash.
 import { describe, expect, test } from 'vitest';
 import { readInputs } from '../rows/inputs.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
@@ -18,7 +20,10 @@ import type { Victim } from './rig/victim.ts';
 import { waitUntil } from './rig/wait-until.ts';
 
 const settledWithinMs = 240_000;
-/** Which process runs the turn depends on a race: a POST that does not reach the round trip is repeated with another session. */
+/**
+ * Which process runs the turn depends on a race: a POST that does not reach the round trip is
+ * repeated with another session.
+ */
 const triesMax = 5;
 
 let rig: CrashRig;
@@ -33,8 +38,8 @@ const textOf = (marker: string): string => `${marker} [[reply: Yes.]]`;
 const lastKinds = ['queue: add', 'open-turn'];
 
 /**
- * The kinds of round trips of a POST to a session that does not exist yet, in order; each occurs once. Periodic statements, and those of an
- * earlier POST, are left out.
+ * The kinds of round trips of a POST to a session that does not exist yet, in order; each occurs
+ * once. Periodic statements, and those of an earlier POST, are left out.
  */
 async function recordPost(): Promise<Map<string, number>> {
   const session = newSession();
@@ -62,7 +67,10 @@ interface Posted {
   answers: ApiAnswer[];
 }
 
-/** Posts to the process that the fault strikes, and again to the other one when no answer arrives; three messages in order. */
+/**
+ * Posts to the process that the fault strikes, and again to the other one when no answer arrives;
+ * three messages in order.
+ */
 async function post(point: StrikePoint): Promise<Posted> {
   await rig.api.revive();
   const session = newSession();
@@ -81,7 +89,8 @@ async function post(point: StrikePoint): Promise<Posted> {
   const armed = rig.api.proxy.arm({ when: point.when, at: point.ordinal, matches, hit });
   const key = crypto.randomUUID();
   const first = rig.clientOf(rig.api).post(session, textOf('m1'), key);
-  // The process is struck before it answers, or afterwards if it rings or begins the turn; a frozen one does not answer before it wakes.
+  // The process is struck before it answers, or afterwards if it rings or begins the turn; a frozen
+  // one does not answer before it wakes.
   const inTime = await Promise.race([first.catch(() => null), struck.promise.then(() => null)]);
   const again = inTime ?? (await rig.clientOf(second).post(session, textOf('m1'), key));
   await Promise.race([struck.promise, waitUntilSettled(session)]);

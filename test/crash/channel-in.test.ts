@@ -1,8 +1,10 @@
-// Goal: what people write on chat platforms becomes one input each, in the order of its chat, although workers that poll or hold sockets and API processes
-// behind webhooks are killed, and frozen past their lease, at round trips to the database; nothing is acknowledged before its row, no two processes read
-// an account at once, and a change of the token skips nothing (G1, G2). Signal's daemon hands a message over once, so a receiver that is struck may lose one.
-// Method: bursts in many chats of every platform, some sent twice or in another
-// order, one fault for each burst; then the inbox is compared with what was written. A pause keeps turns from running.
+// Goal: what people write on chat platforms becomes one input each, in the order of its chat,
+// although workers that poll or hold sockets and API processes behind webhooks are killed, and
+// frozen past their lease, at round trips to the database; nothing is acknowledged before its row,
+// no two processes read an account at once, and a change of the token skips nothing (G1, G2).
+// Signal's daemon hands a message over once, so a receiver that is struck may lose one. Method:
+// bursts in many chats of every platform, some sent twice or in another order, one fault for each
+// burst; then the inbox is compared with what was written. A pause keeps turns from running.
 import { expect, test } from 'vitest';
 import type { RecordedCall, RecordedPush } from '../../scripted-platform/call-log.ts';
 import type { BarChannel } from '../channels/bars/bar-channel.ts';
@@ -34,7 +36,10 @@ const said = new Map<string, string[]>();
 const sentAt = new Map<string, number>();
 const acknowledgedAt = new Map<string, number>();
 const faults: string[] = [];
-/** The texts that a platform will not hand over again, and how many of those there may be: one for each strike of a receiver. */
+/**
+ * The texts that a platform will not hand over again, and how many of those there may be: one for
+ * each strike of a receiver.
+ */
 const gone = new Set<string>();
 let goneMax = 0;
 let checks = 0;
@@ -153,7 +158,10 @@ function describePushes(text: string): string {
   return `${text} is absent and was pushed ${pushes.map(({ sentAt, attempt, status }) => `at ${sentAt} (${attempt}: ${status})`).join(', ')}`;
 }
 
-/** Every text is one input, after those of its chat that were acknowledged before it was sent, or in the order of the chat where the platform keeps it. */
+/**
+ * Every text is one input, after those of its chat that were acknowledged before it was sent, or in
+ * the order of the chat where the platform keeps it.
+ */
 async function judge(): Promise<string[]> {
   await Promise.all(pendingChecks.splice(0));
   const found = faults.splice(0);
@@ -182,8 +190,8 @@ async function judge(): Promise<string[]> {
 }
 
 /**
- * The texts that are kept after a later one, which was sent only when they were acknowledged already. An earlier one may be sent that late: it was read from
- * the history before.
+ * The texts that are kept after a later one, which was sent only when they were acknowledged
+ * already. An earlier one may be sent that late: it was read from the history before.
  */
 function outOfOrder(kept: readonly string[], written: readonly string[]): string[] {
   const writtenAt = new Map(written.map((text, at) => [text, at]));
@@ -206,7 +214,10 @@ async function playTakeover(count: number): Promise<void> {
   await play(count);
 }
 
-/** The token of an account is replaced while people write to the old bot and the new one; its workers start again. */
+/**
+ * The token of an account is replaced while people write to the old bot and the new one; its
+ * workers start again.
+ */
 async function playNewToken(count: number): Promise<void> {
   await play(count);
   for (const { incoming } of channels) incoming.changeToken?.();

@@ -1,8 +1,10 @@
-// Goal: what agents say arrives in chats, in its order, although relays are killed and frozen before the request to the platform, between the request and
-// the answer, and after it. Nothing is lost; nothing is doubled where the platform can say what it was sent, and elsewhere at most as often as a relay was
-// struck in between, and never what is to be parked (G21). A relay that was frozen while it had a part may send it when it wakes.
-// Method: replies of 1 to 6 parts to many chats of every platform, as rows of the outbox, and real workers; then what the platforms have is compared with
-// what was said.
+// Goal: what agents say arrives in chats, in its order, although relays are killed and frozen
+// before the request to the platform, between the request and the answer, and after it. Nothing is
+// lost; nothing is doubled where the platform can say what it was sent, and elsewhere at most as
+// often as a relay was struck in between, and never what is to be parked (G21). A relay that was
+// frozen while it had a part may send it when it wakes. Method: replies of 1 to 6 parts to many
+// chats of every platform, as rows of the outbox, and real workers; then what the platforms have is
+// compared with what was said.
 import { expect, test } from 'vitest';
 import { formatChannelUrl } from '../../src/core/channel-address.ts';
 import { newId } from '../../src/ids.ts';
@@ -24,10 +26,16 @@ const PARTS_MAX = isLongForm() ? 6 : 3;
 const REPLIES = isFullForm() ? 1_000 : isLongForm() ? 60 : 12;
 const CHATS = isFullForm() ? 500 : isLongForm() ? 40 : 12;
 const CHATS_AT_ONCE = 20;
-/** The platform's words for "not before": the chat, or all of the account, waits so long, in seconds. */
+/**
+ * The platform's words for "not before": the chat, or all of the account, waits so long, in
+ * seconds.
+ */
 const WAIT_SECONDS = isFullForm() ? 20 : 3;
 const OTHERS = isFullForm() ? 40 : 10;
-/** How much longer other chats may take while one waits, in milliseconds; only the full form has a machine to itself. */
+/**
+ * How much longer other chats may take while one waits, in milliseconds; only the full form has a
+ * machine to itself.
+ */
 const LONGER_MS_MAX = isFullForm() ? 100 : 5_000;
 const TAILS = isFullForm() ? 100 : 5;
 /** What the tool `message` sends is parked when its sender died. */
@@ -252,7 +260,10 @@ test.runIf(isLongForm())(
   },
 );
 
-/** Sends a message to one chat after the other on each channel. Resolves with the median times from the row until the platform had it, in milliseconds. */
+/**
+ * Sends a message to one chat after the other on each channel. Resolves with the median times from
+ * the row until the platform had it, in milliseconds.
+ */
 function timeOthers(first: number): Promise<number[]> {
   return Promise.all(
     channels.map(async (channel) => {

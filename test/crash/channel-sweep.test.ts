@@ -1,6 +1,7 @@
-// Goal: a worker that is killed, or paused past its lease, at any round trip of reading a chat platform loses no message, keeps none twice and leaves the order
-// of each chat (G1, G2). Method: record the round trips of a worker that claims an account of a scripted Telegram, reads it and leaves it, then play that
-// again for each of them.
+// Goal: a worker that is killed, or paused past its lease, at any round trip of reading a chat
+// platform loses no message, keeps none twice and leaves the order of each chat (G1, G2). Method:
+// record the round trips of a worker that claims an account of a scripted Telegram, reads it and
+// leaves it, then play that again for each of them.
 import { expect, test } from 'vitest';
 import { startScriptedTelegram, type ScriptedTelegram } from '../../scripted-platform/telegram/scripted-telegram.ts';
 import { GROUP, telegramChannel } from '../channels/channel-rig.ts';
@@ -15,7 +16,10 @@ import { waitUntil } from './rig/wait-until.ts';
 
 const SOON_MS = 240_000;
 const PERSON = 77;
-/** What the worker does with the account and with what was received; the turns that follow have sweeps of their own. */
+/**
+ * What the worker does with the account and with what was received; the turns that follow have
+ * sweeps of their own.
+ */
 const OF_CHANNELS = /channel|accept|session|paired/;
 
 let rig: CrashRig;
@@ -41,7 +45,10 @@ function say(chat: number, text: string): void {
   said.set(String(chat), [...(said.get(String(chat)) ?? []), text]);
 }
 
-/** The account is left and claimed; then people write. Resolves when Telegram has nothing more that is not confirmed. */
+/**
+ * The account is left and claimed; then people write. Resolves when Telegram has nothing more that
+ * is not confirmed.
+ */
 async function play(): Promise<void> {
   plays += 1;
   await pauseTelegram(rig.database, true);

@@ -1,7 +1,9 @@
-// Goal: a streamed chat with a tool of the client survives a crash of its worker or its API at any point: the client's retry gets
-// the whole text, the agent's tools run once, and the transcript has one input. Method: record the round trips of such a chat, then repeat it
-// with a process that is killed at one of them; the client retries a stream that did not end, as OpenAI's client does. The long form strikes
-// every fifth point, `HOLDFAST_CRASH_SWEEP=full` all; the short form skips this test.
+// Goal: a streamed chat with a tool of the client survives a crash of its worker or its API at any
+// point: the client's retry gets the whole text, the agent's tools run once, and the transcript has
+// one input. Method: record the round trips of such a chat, then repeat it with a process that is
+// killed at one of them; the client retries a stream that did not end, as OpenAI's client does. The
+// long form strikes every fifth point, `HOLDFAST_CRASH_SWEEP=full` all; the short form skips this
+// test.
 import { expect, test } from 'vitest';
 import { answerOf, faultsOfChunks } from '../openai/check-chunks.ts';
 import { readStream } from '../openai/read-stream.ts';
@@ -90,7 +92,8 @@ async function judge({ name, text, faults }: Talk): Promise<string[]> {
 
 async function pointsOf(victims: readonly Victim[], name: string): Promise<AnyPoint[]> {
   const kinds = await countTrips(victims, async () => expect(await judge(await hold(rig.api))).toEqual([]));
-  // The job ends after the answer: a worker killed at that point leaves nothing to resume, possibly after the chat is over.
+  // The job ends after the answer: a worker killed at that point leaves nothing to resume, possibly
+  // after the chat is over.
   kinds.delete('queue: finish');
   const all = everyPoint(kinds, 'kill').flatMap((point): AnyPoint[] =>
     point.fault === 'race' ? [] : [{ ...point, fault: 'kill' }],

@@ -1,6 +1,7 @@
-// Goal: if a worker fails at any point while it compacts a session, the history is compacted once, its memory is written once, and the
-// turn continues as if nothing had happened. Method: as in turn-sweep.test.ts, with a turn that has to compact 26,000 tokens of history
-// before its first answer. Only the exhaustive form strikes statements other than those of the compaction.
+// Goal: if a worker fails at any point while it compacts a session, the history is compacted once,
+// its memory is written once, and the turn continues as if nothing had happened. Method: as in
+// turn-sweep.test.ts, with a turn that has to compact 26,000 tokens of history before its first
+// answer. Only the exhaustive form strikes statements other than those of the compaction.
 import { expect, test } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -34,7 +35,10 @@ function isOfCompaction({ kind }: StrikePoint): boolean {
 
 const isAfter = ({ when }: StrikePoint): boolean => when === 'after';
 
-/** Strikes the compaction's points that the form selects; the exhaustive form strikes all points of the turn. */
+/**
+ * Strikes the compaction's points that the form selects; the exhaustive form strikes all points of
+ * the turn.
+ */
 async function strikeSome(
   points: StrikePoint[],
   isTaken: (point: StrikePoint) => boolean = () => true,

@@ -1,6 +1,7 @@
-// Goal: if a worker fails at any point, subagents are spawned once and announced once, messages to a busy session
-// are processed once and in order, and nothing is left over. Method: record the database round trips of small scenarios, then play
-// each again with the worker that reaches one of them killed, frozen or cut off right before or right after it.
+// Goal: if a worker fails at any point, subagents are spawned once and announced once, messages to
+// a busy session are processed once and in order, and nothing is left over. Method: record the
+// database round trips of small scenarios, then play each again with the worker that reaches one of
+// them killed, frozen or cut off right before or right after it.
 import { describe, expect, test } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -12,7 +13,10 @@ import type { AnyPoint } from './rig/strike-any.ts';
 import { recordScenario, strikeScenario } from './rig/strike-scenario.ts';
 import { everyPoint, isFullSweep, printPoints, sweptWorkers } from './rig/sweep-points.ts';
 
-/** The points that the long form strikes in each scenario; the exhaustive form strikes every round trip. */
+/**
+ * The points that the long form strikes in each scenario; the exhaustive form strikes every round
+ * trip.
+ */
 const LONG_KINDS = [
   'open-turn',
   'commit-step',
@@ -24,10 +28,16 @@ const LONG_KINDS = [
   'take-effects',
   'end-runs',
 ];
-/** The points of the short form: the spawn and the commit of a transaction, a message that joins, the end of a turn, and the transaction that announces. */
+/**
+ * The points of the short form: the spawn and the commit of a transaction, a message that joins,
+ * the end of a turn, and the transaction that announces.
+ */
 const SHORT_KINDS = ['spawn', 'commit', 'waiting-inputs', 'finish-turn', 'take-effects'];
 
-/** Of these, the long form leaves the end unknown: the writes within a turn, at its end, and after it. */
+/**
+ * Of these, the long form leaves the end unknown: the writes within a turn, at its end, and after
+ * it.
+ */
 const CUT_KINDS = ['commit-step', 'spawn', 'commit', 'finish-turn', 'end-runs'];
 
 /** The short form plays one scenario, with children. */
@@ -47,7 +57,9 @@ shareAmongTests(async (onEnd) => {
   rig = made;
 });
 
-/** The long form freezes workers in every second scenario, and cuts their connections in the others. */
+/**
+ * The long form freezes workers in every second scenario, and cuts their connections in the others.
+ */
 const takesTurns = (scenario: Scenario, at: 0 | 1): boolean =>
   isFullSweep() || !isLongForm() || SCENARIOS.indexOf(scenario) % 2 === at;
 
@@ -109,8 +121,9 @@ async function strikeAll(scenario: Scenario, points: AnyPoint[], all: StrikePoin
 }
 
 /**
- * Exhaustive form: every round trip of a scenario, before and after. Other forms: one of each kind that matters, on one side; of kills the long form
- * takes every second kind in turn, so that each is struck in every second scenario.
+ * Exhaustive form: every round trip of a scenario, before and after. Other forms: one of each kind
+ * that matters, on one side; of kills the long form takes every second kind in turn, so that each
+ * is struck in every second scenario.
  */
 function pointsOf(
   { name, kinds: chosen }: Scenario,

@@ -1,7 +1,10 @@
-// Goal: a process that stops between the lock and the commit of any transaction holds others up only for the time that its transaction may be idle
-// (G10, G24); another process does its work, once; and when it wakes it does no harm (G7). Method: scenes with schedulers, workers and requests are
-// played, and every point found at which a process waits within a transaction. Each scene is played again with the process frozen that reaches the
-// last such point of a transaction (`HOLDFAST_CRASH_SWEEP=full`: each of its points). What is a transaction is not listed here: it is what occurs.
+// Goal: a process that stops between the lock and the commit of any transaction holds others up
+// only for the time that its transaction may be idle (G10, G24); another process does its work,
+// once; and when it wakes it does no harm (G7). Method: scenes with schedulers, workers and
+// requests are played, and every point found at which a process waits within a transaction. Each
+// scene is played again with the process frozen that reaches the last such point of a transaction
+// (`HOLDFAST_CRASH_SWEEP=full`: each of its points). What is a transaction is not listed here: it
+// is what occurs.
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -39,8 +42,8 @@ const frozenIn = new Set<string>();
 type FrozenScenes = Parameters<typeof freezeAt>[1];
 
 /**
- * Freezes a process at the recorded points: the last of each transaction at which it waits, or all of them, unless another scene has been played for
- * it. Returns what is wrong.
+ * Freezes a process at the recorded points: the last of each transaction at which it waits, or all
+ * of them, unless another scene has been played for it. Returns what is wrong.
  */
 async function freezeAtAll(recorded: readonly TransactionPoint[], scenes: FrozenScenes): Promise<string[]> {
   const faults: string[] = [];
@@ -148,7 +151,10 @@ describe('an api process that stops within a transaction', () => {
     expect(answer.status).toBe(202);
   };
 
-  /** A client that gives up at the first process when it is frozen, and sends its request twice to the second. */
+  /**
+   * A client that gives up at the first process when it is frozen, and sends its request twice to
+   * the second.
+   */
   function sceneOfRequest({ prepare, secret }: KeyedScenario): Scene {
     const other = groundOf(second);
     const frozen = Promise.withResolvers<null>();

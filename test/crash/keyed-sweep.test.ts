@@ -1,8 +1,10 @@
-// Goal: a POST with an Idempotency-Key has one effect and one answer, whenever its api process is killed. Method: record the database
-// round trips of each POST, then send it again and kill the process at one of them; the client retries at another process with the
-// same key, twice. The full form (`HOLDFAST_CRASH_SWEEP=full`) kills before and after every round trip of every route, the long form
-// right after the commit of every effect, the short form that of every eighth route. test/api/keyed-requests.test.ts has all routes, in
-// one process. No worker runs, so the tables show every effect.
+// Goal: a POST with an Idempotency-Key has one effect and one answer, whenever its api process is
+// killed. Method: record the database round trips of each POST, then send it again and kill the
+// process at one of them; the client retries at another process with the same key, twice. The full
+// form (`HOLDFAST_CRASH_SWEEP=full`) kills before and after every round trip of every route, the
+// long form right after the commit of every effect, the short form that of every eighth route.
+// test/api/keyed-requests.test.ts has all routes, in one process. No worker runs, so the tables
+// show every effect.
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
@@ -98,7 +100,8 @@ async function strike({ prepare, secret }: KeyedScenario, point: StrikePoint, is
     .catch(() => null);
   const isStruck = armed.isTaken();
   armed.disarm();
-  // The connection ends before the process is known to be dead, and the next scenario checks whether it is.
+  // The connection ends before the process is known to be dead, and the next scenario checks
+  // whether it is.
   await killed;
   const [kept] = await readIdempotencyKeys(other, { key }, 'key');
   if (kept !== undefined) await request.meanwhile?.();
@@ -106,7 +109,8 @@ async function strike({ prepare, secret }: KeyedScenario, point: StrikePoint, is
   const last = await other.post(request.path, request.body, key);
   const effects = await request.effects();
   return [
-    // Other round trips may not occur this time: a ring after the answer, or a count that is cached.
+    // Other round trips may not occur this time: a ring after the answer, or a count that is
+    // cached.
     ...(isStruck || !isEffect ? [] : ['the process was not killed']),
     ...(again.status === request.status ? [] : [`answered ${again.status}: ${JSON.stringify(again.body)}`]),
     ...(isDeepStrictEqual(last.body, secret === undefined ? again.body : { ...again.body, [secret]: null })

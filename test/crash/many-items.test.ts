@@ -1,7 +1,9 @@
-// Goal: a batch of many conversations with two tool calls each, by way of provider batches, gives the same results as a run without faults, line
-// by line, while schedulers, workers and the API crash at random: each item has one input and one prompt, each of its calls one answer, no tool
-// acts twice, and every provider batch is known (G1, G2, G7, G11). Method: run the same batch twice, without and with crashes.
-// `HOLDFAST_CRASH_SWEEP=full`: a thousand conversations; the long form has fewer, and the short form leaves it to scheduled-sweep.test.ts.
+// Goal: a batch of many conversations with two tool calls each, by way of provider batches, gives
+// the same results as a run without faults, line by line, while schedulers, workers and the API
+// crash at random: each item has one input and one prompt, each of its calls one answer, no tool
+// acts twice, and every provider batch is known (G1, G2, G7, G11). Method: run the same batch
+// twice, without and with crashes. `HOLDFAST_CRASH_SWEEP=full`: a thousand conversations; the long
+// form has fewer, and the short form leaves it to scheduled-sweep.test.ts.
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { atLeast } from '../rows/table.ts';
@@ -38,7 +40,10 @@ shareAmongTests(async (onEnd) => {
   rig = made;
 });
 
-/** Sends a request until the API answers, as a client with an idempotency key does while the process restarts. */
+/**
+ * Sends a request until the API answers, as a client with an idempotency key does while the process
+ * restarts.
+ */
 async function askAgain(method: string, path: string, body?: object): Promise<string> {
   const key = crypto.randomUUID();
   return await waitUntil(`${method} ${path} is answered`, overMsMax, async () => {
@@ -55,7 +60,10 @@ async function askAgain(method: string, path: string, body?: object): Promise<st
   });
 }
 
-/** The results as lines, without the fields that differ between two runs of one file: ids, times, and the effect of the provider's cache on cost. */
+/**
+ * The results as lines, without the fields that differ between two runs of one file: ids, times,
+ * and the effect of the provider's cache on cost.
+ */
 async function linesOf({ batchId }: BatchScene): Promise<object[]> {
   const text = await askAgain('GET', `/v1/batches/${batchId}/results`);
   return text
@@ -68,8 +76,9 @@ async function linesOf({ batchId }: BatchScene): Promise<object[]> {
 }
 
 /**
- * Kills up to `killsMax` processes, one after the other, until it is stopped, and restarts each; one scheduler and one worker are always alive.
- * While a turn has lost two workers none is killed: after the third crash the turn is given up, as G17 requires.
+ * Kills up to `killsMax` processes, one after the other, until it is stopped, and restarts each;
+ * one scheduler and one worker are always alive. While a turn has lost two workers none is killed:
+ * after the third crash the turn is given up, as G17 requires.
  */
 function killAtRandom(random: () => number): { stop: () => Promise<string[]> } {
   const kills: string[] = [];

@@ -1,5 +1,6 @@
-// Goal: with many subagents of many parents and workers that keep crashing, the end of each subagent is announced to its parent exactly once
-// (G18). Method: parents spawn as many subagents as the limits allow; meanwhile workers are killed one after the other, at random.
+// Goal: with many subagents of many parents and workers that keep crashing, the end of each
+// subagent is announced to its parent exactly once (G18). Method: parents spawn as many subagents
+// as the limits allow; meanwhile workers are killed one after the other, at random.
 // `HOLDFAST_CRASH_SWEEP=full`: a thousand subagents of fifty parents.
 import { expect, test } from 'vitest';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -46,14 +47,20 @@ async function isOver(): Promise<boolean> {
   );
 }
 
-/** The live workers that hold a session with an open turn; an owner's name contains its host and process id. */
+/**
+ * The live workers that hold a session with an open turn; an owner's name contains its host and
+ * process id.
+ */
 async function busyWorkers(): Promise<Victim[]> {
   const held = await readSessions(rig.database, { owner: not(null), turnId: not(null) }, 'owner');
   const pids = new Set(held.map(({ owner }) => owner?.split(':')[1]));
   return rig.workers.filter((worker) => worker.isReady && pids.has(String(worker.service.pid)));
 }
 
-/** Whether one more crash of the worker would be the third of a turn, or of an input that no turn has been opened for. */
+/**
+ * Whether one more crash of the worker would be the third of a turn, or of an input that no turn
+ * has been opened for.
+ */
 async function holdsEndangered(worker: Victim): Promise<boolean> {
   const own = await readSessions(rig.database, { owner: like(`%:${worker.service.pid}:%`) }, 'turnId', 'lostClaims');
   const turnIds = own.flatMap(({ turnId }) => turnId ?? []);
@@ -114,8 +121,9 @@ test.runIf(isLongForm())(
 );
 
 /**
- * Kills a worker that runs a turn at random intervals and restarts it; at least one is always alive. A worker is spared while it holds what
- * would not survive another crash: after the third one it is given up, as G17 requires.
+ * Kills a worker that runs a turn at random intervals and restarts it; at least one is always
+ * alive. A worker is spared while it holds what would not survive another crash: after the third
+ * one it is given up, as G17 requires.
  */
 async function killWorkers(random: () => number): Promise<void> {
   for (let n = 0; n < kills; n += 1) {

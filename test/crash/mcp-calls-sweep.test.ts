@@ -1,6 +1,8 @@
-// Goal: no call of an MCP server runs twice, and none is lost without its result saying so, while both its server and its worker are killed (G11).
-// Method: turns call tools of a server over HTTP and of one over stdio, which end, hang or cut the connection as the calls say; meanwhile workers and
-// the server over HTTP are killed after a random number of calls. The servers note what they have really run. `HOLDFAST_CRASH_SWEEP=full` runs it.
+// Goal: no call of an MCP server runs twice, and none is lost without its result saying so, while
+// both its server and its worker are killed (G11). Method: turns call tools of a server over HTTP
+// and of one over stdio, which end, hang or cut the connection as the calls say; meanwhile workers
+// and the server over HTTP are killed after a random number of calls. The servers note what they
+// have really run. `HOLDFAST_CRASH_SWEEP=full` runs it.
 import { expect, test } from 'vitest';
 import { judgeCalls } from '../mcp/judge-calls.ts';
 import { countingServer } from '../mcp/mcp-rig.ts';

@@ -1,6 +1,8 @@
-// Goal: a worker that is killed at any point of a turn with calls of MCP servers runs none of them twice and loses none in silence. Method: record the
-// database round trips of a turn that calls a server over HTTP and one of its own over stdio, then play such a turn again for each of them with a
-// worker that is killed right before or right after it; the servers note what they have really run.
+// Goal: a worker that is killed at any point of a turn with calls of MCP servers runs none of them
+// twice and loses none in silence. Method: record the database round trips of a turn that calls a
+// server over HTTP and one of its own over stdio, then play such a turn again for each of them with
+// a worker that is killed right before or right after it; the servers note what they have really
+// run.
 import { expect, test } from 'vitest';
 import { countingServer } from '../mcp/mcp-rig.ts';
 import { judgeCalls } from '../mcp/judge-calls.ts';

@@ -1,6 +1,7 @@
-// Goal: a task of an MCP server runs once and has one result, although all workers are killed again and again while it runs (G11). Method: the server
-// ends the task only when the test says so; until then, all workers are killed while the turn waits, and while a worker asks for the task; then once
-// more when one has the result and has not committed it.
+// Goal: a task of an MCP server runs once and has one result, although all workers are killed again
+// and again while it runs (G11). Method: the server ends the task only when the test says so; until
+// then, all workers are killed while the turn waits, and while a worker asks for the task; then
+// once more when one has the result and has not committed it.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { countingServer } from '../mcp/mcp-rig.ts';
@@ -44,7 +45,10 @@ async function untilParked(id: string): Promise<void> {
   await waitUntil('the turn waits for the task', SOON_MS, isParked);
 }
 
-/** Starts the workers, and kills all of them when one has the answer to its next statement of this name. */
+/**
+ * Starts the workers, and kills all of them when one has the answer to its next statement of this
+ * name.
+ */
 async function killAllAfter(tag: string): Promise<void> {
   const traps = rig.workers.map((worker) =>
     worker.proxy.arm({

@@ -1,6 +1,8 @@
-// Goal: a worker that is killed at any point of a turn that transcribes audio and has a picture made pays for no picture twice, says of each that may
-// have been made that its outcome is not known, and has a row for each transcription that was asked for. Method: record the database round trips of such a
-// turn, then play it again for each of them with a worker that is killed right before or right after it; the scripted model counts what was asked.
+// Goal: a worker that is killed at any point of a turn that transcribes audio and has a picture
+// made pays for no picture twice, says of each that may have been made that its outcome is not
+// known, and has a row for each transcription that was asked for. Method: record the database round
+// trips of such a turn, then play it again for each of them with a worker that is killed right
+// before or right after it; the scripted model counts what was asked.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,6 +1,7 @@
-// Goal: the suite fails when a safeguard of batches, the provider lane, budgets or rate limits is missing. Method: as in mutants.test.ts, one
-// safeguard is switched off in a copy of the checkout. The test that is named beside it is run there and must fail; in a copy without
-// a change all of these tests pass. Runs with `HOLDFAST_CRASH_SWEEP=mutants`.
+// Goal: the suite fails when a safeguard of batches, the provider lane, budgets or rate limits is
+// missing. Method: as in mutants.test.ts, one safeguard is switched off in a copy of the checkout.
+// The test that is named beside it is run there and must fail; in a copy without a change all of
+// these tests pass. Runs with `HOLDFAST_CRASH_SWEEP=mutants`.
 import { describe, expect, test } from 'vitest';
 import { makeMutant, testParts } from './rig/mutant.ts';
 import { safeguards } from './rig/suite-mutants.ts';

@@ -1,6 +1,7 @@
-// Goal: the sweeps can fail. Method: disable one safeguard at a time, in a copy of the product or by dropping an index, strike
-// where it matters, and expect the judges to object. Runs with `HOLDFAST_CRASH_SWEEP=mutants`. If no judge objects to the absence of a
-// safeguard, it is either unnecessary or untested.
+// Goal: the sweeps can fail. Method: disable one safeguard at a time, in a copy of the product or
+// by dropping an index, strike where it matters, and expect the judges to object. Runs with
+// `HOLDFAST_CRASH_SWEEP=mutants`. If no judge objects to the absence of a safeguard, it is either
+// unnecessary or untested.
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { countInputs } from '../rows/inputs.ts';
@@ -88,7 +89,8 @@ const safeguards: Safeguard[] = [
   {
     name: 'the reconciler',
     changes: [{ file: 'workers/start-service.ts', find: 'reconciler.start();', replace: '{}' }],
-    // BullMQ runs the job of the killed worker again after 30 to 60 s, which would hide that the reconciler is missing.
+    // BullMQ runs the job of the killed worker again after 30 to 60 s, which would hide that the
+    // reconciler is missing.
     points: [{ fault: 'kill', when: 'after', kind: 'commit-step', ordinal: 1, settledWithinMs: 25_000 }],
     says: /all messages are settled/,
   },

@@ -1,6 +1,7 @@
-// Goal: a worker that was paused past its lease starts no command of a turn that another worker has taken over (G7). Method: a worker is
-// stopped with SIGSTOP between the commit of its intents and the start of its commands, each of which writes a line to a file; another worker
-// ends the turn; the file must be unchanged after the first worker has woken and completed its rounds.
+// Goal: a worker that was paused past its lease starts no command of a turn that another worker has
+// taken over (G7). Method: a worker is stopped with SIGSTOP between the commit of its intents and
+// the start of its commands, each of which writes a line to a file; another worker ends the turn;
+// the file must be unchanged after the first worker has woken and completed its rounds.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextRound } from 'node:timers/promises';
@@ -15,7 +16,10 @@ import type { Victim } from './rig/victim.ts';
 import { waitUntil } from './rig/wait-until.ts';
 
 const ATTEMPTS = isLongForm() ? 6 : 2;
-/** On a busy machine commands may be over before this process has seen one: then no worker was paused, and others are sent. */
+/**
+ * On a busy machine commands may be over before this process has seen one: then no worker was
+ * paused, and others are sent.
+ */
 const TRIES_MAX = ATTEMPTS * 10;
 const COMMANDS = 8;
 const SETTLED_MS_MAX = 240_000;

@@ -1,6 +1,7 @@
-// Goal: a message whose POST was answered is on disk (G1, G23). Method: post without pause and SIGKILL the whole PostgreSQL server right after
-// an answer, several times, while api and workers keep running; then every message whose POST was answered is stored once and gets its
-// reply, and every other one is stored at most once.
+// Goal: a message whose POST was answered is on disk (G1, G23). Method: post without pause and
+// SIGKILL the whole PostgreSQL server right after an answer, several times, while api and workers
+// keep running; then every message whose POST was answered is stored once and gets its reply, and
+// every other one is stored at most once.
 import { expect, test } from 'vitest';
 import { migrate } from '../../src/database/migrate.ts';
 import { readInputsWithTurns } from '../rows/inputs.ts';
@@ -23,7 +24,8 @@ shareAmongTests(async (onEnd) => {
   postgres = server;
   const databaseUrl = await server.createDatabase('holdfast');
   await migrate(databaseUrl);
-  // No worker crashes here: the default lease is used, so that no worker loses its lock while the database is down.
+  // No worker crashes here: the default lease is used, so that no worker loses its lock while the
+  // database is down.
   const made = await startCrashRig({ databaseUrl, env: { HOLDFAST_LEASE_MS: '30000' } });
   onEnd(() => made.close());
   rig = made;

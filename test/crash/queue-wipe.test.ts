@@ -1,5 +1,6 @@
-// Goal: the queue is only a doorbell; emptying it costs time and loses no message (G22). Method: 200 messages arrive in five
-// rounds, and after each round all data of BullMQ is deleted while the workers run.
+// Goal: the queue is only a doorbell; emptying it costs time and loses no message (G22). Method:
+// 200 messages arrive in five rounds, and after each round all data of BullMQ is deleted while the
+// workers run.
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { emptyQueue } from '../servers/empty-queue.ts';

@@ -1,7 +1,9 @@
-// Goal: an erasure and the deletion of old rows, which run concurrently with each other and with turns, delete exactly the rows that they should,
-// whenever one of their processes is killed. Method: the round trips of an erasure are recorded; then further sessions are erased, and the api
-// process is killed at one of them; the client sends the request again to another process. Meanwhile a process deletes all old rows in a loop, and is
-// also killed at its statements. `HOLDFAST_CRASH_SWEEP=full` strikes before and after every round trip.
+// Goal: an erasure and the deletion of old rows, which run concurrently with each other and with
+// turns, delete exactly the rows that they should, whenever one of their processes is killed.
+// Method: the round trips of an erasure are recorded; then further sessions are erased, and the api
+// process is killed at one of them; the client sends the request again to another process.
+// Meanwhile a process deletes all old rows in a loop, and is also killed at its statements.
+// `HOLDFAST_CRASH_SWEEP=full` strikes before and after every round trip.
 import { expect, test } from 'vitest';
 import { tablesWith } from '../api/tables-with.ts';
 import { countInputs } from '../rows/inputs.ts';
@@ -59,7 +61,10 @@ async function settled(ids: readonly string[]): Promise<void> {
   });
 }
 
-/** Two sessions with a reset transcript, a failed turn and answered ones; the one to be erased has a running turn. */
+/**
+ * Two sessions with a reset transcript, a failed turn and answered ones; the one to be erased has a
+ * running turn.
+ */
 async function makeScene(): Promise<{ gone: string; kept: string; word: string; ids: string[] }> {
   scenes += 1;
   const [gone, kept] = [`gone-${scenes}`, `kept-${scenes}`];

@@ -1,6 +1,7 @@
-// Goal: if a scheduler or a worker fails at any statement, a tick, a reminder and a poll each happen once, and an
-// acknowledged poll leaves no trace (G15, G20); each item of a live batch is processed once, with the results of a run without faults
-// (G1, G7, G11), and so is each item of a provider batch. Method: the first process that reaches a statement is killed, frozen or cut off
+// Goal: if a scheduler or a worker fails at any statement, a tick, a reminder and a poll each
+// happen once, and an acknowledged poll leaves no trace (G15, G20); each item of a live batch is
+// processed once, with the results of a run without faults (G1, G7, G11), and so is each item of a
+// provider batch. Method: the first process that reaches a statement is killed, frozen or cut off
 // right before or right after it, and the others continue. Both sweeps strike the same processes.
 import { describe, expect, test } from 'vitest';
 import { countHeartbeatStates } from '../rows/heartbeats.ts';
@@ -15,7 +16,10 @@ import { waitUntil } from './rig/wait-until.ts';
 
 /** Of a worker's turn. */
 const workerKinds = ['claim', 'open-turn', 'commit-step', 'finish-turn'];
-/** The rounds of a conversation with two tool calls through the provider; each has statements of every kind. */
+/**
+ * The rounds of a conversation with two tool calls through the provider; each has statements of
+ * every kind.
+ */
 const HOPS = 3;
 const faults = isLongForm() ? (['kill', 'freeze', 'cut'] as const) : (['kill', 'freeze'] as const);
 

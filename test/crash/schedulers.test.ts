@@ -1,5 +1,6 @@
-// Goal: many crons that tick every second are fired once each by three schedulers that are killed and paused at random; every slot has
-// an outcome, and each fired slot became one turn (G20). Method: let them run, then read the fires, the inbox and the transcripts. With
+// Goal: many crons that tick every second are fired once each by three schedulers that are killed
+// and paused at random; every slot has an outcome, and each fired slot became one turn (G20).
+// Method: let them run, then read the fires, the inbox and the transcripts. With
 // HOLDFAST_CRASH_SWEEP=full for a minute.
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -40,7 +41,10 @@ shareAmongTests(async (onEnd) => {
   rig = made;
   frozen.clear();
 });
-/** Kills or freezes one scheduler after the other until the time is over; all of them run again afterwards. */
+/**
+ * Kills or freezes one scheduler after the other until the time is over; all of them run again
+ * afterwards.
+ */
 async function disturb(random: () => number, untilMs: number): Promise<string[]> {
   const done: string[] = [];
   const healing: Promise<void>[] = [];

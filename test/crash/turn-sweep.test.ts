@@ -1,6 +1,7 @@
-// Goal: if a worker fails at any point of a turn, another worker continues the session as if nothing had happened. Method: record
-// the database round trips of a turn with two sequential and two parallel tool calls, then run such a turn again for each of
-// them with a worker that is killed, frozen or cut off right before or right after it, and judge the result.
+// Goal: if a worker fails at any point of a turn, another worker continues the session as if
+// nothing had happened. Method: record the database round trips of a turn with two sequential and
+// two parallel tool calls, then run such a turn again for each of them with a worker that is
+// killed, frozen or cut off right before or right after it, and judge the result.
 import { describe, expect, test } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { SLOWNESS_MAX } from '../servers/busy-machine.ts';
@@ -41,7 +42,10 @@ describe.each(queues)('with the queue in %s', (queue) => {
     turn = await recordTurn(rig);
   });
 
-  /** The exhaustive form takes all points, the long form one in `every`, the short form one in four times as many. */
+  /**
+   * The exhaustive form takes all points, the long form one in `every`, the short form one in four
+   * times as many.
+   */
   function choose(points: StrikePoint[], every: number): StrikePoint[] {
     const chosen = alternating(certain(points)).filter((_, index) => index % (isLongForm() ? every : every * 4) === 0);
     const taken = isFullSweep() ? points : chosen;

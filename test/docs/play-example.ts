@@ -1,5 +1,5 @@
-// Types a shell example of a page as it is printed. A comment below a command is what it prints: a line that its output contains, or JSON that its
-// output matches, with "..." for anything.
+// Types a shell example of a page as it is printed. A comment below a command is what it prints: a
+// line that its output contains, or JSON that its output matches, with "..." for anything.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
@@ -9,7 +9,10 @@ import { BIN } from '../cli/run-cli.ts';
 /** The separator between the outputs of two commands. */
 const SEPARATOR = '\u001e';
 
-/** Runs the commands in one shell in the folder, and compares what each prints with the comments below it. */
+/**
+ * Runs the commands in one shell in the folder, and compares what each prints with the comments
+ * below it.
+ */
 export async function playExample(code: string, cwd: string): Promise<void> {
   const parts = code.trim().split(/\n{2,}/);
   // npx finds the command in the checkout; here it is called there.

@@ -1,5 +1,6 @@
-// A process that uses the embedded server of the data directory that is its argument, as `holdfast start` does. It prints one line of
-// JSON when the server is there, signs off and ends when it reads `stop`, and ends without that when its input ends.
+// A process that uses the embedded server of the data directory that is its argument, as `holdfast
+// start` does. It prints one line of JSON when the server is there, signs off and ends when it
+// reads `stop`, and ends without that when its input ends.
 import { createInterface } from 'node:readline';
 import { startEmbeddedPostgres } from '../../src/embedded-postgres/start-embedded-postgres.ts';
 

@@ -1,4 +1,5 @@
-// Which package serves which machine, and how its programs are made usable where npm could not: on copies of the real package.
+// Which package serves which machine, and how its programs are made usable where npm could not: on
+// copies of the real package.
 import { chmodSync, copyFileSync, existsSync, linkSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
@@ -53,7 +54,10 @@ it.runIf(IS_ROOT)(
   },
 );
 
-/** The package as npm leaves it without install scripts; its files are hard links, which take no time. */
+/**
+ * The package as npm leaves it without install scripts; its files are hard links, which take no
+ * time.
+ */
 function packageWithoutLinks(): string {
   const original = findPackage(`${process.platform}-${process.arch}`);
   const packageDir = join(makeDir(), 'package');
@@ -71,7 +75,8 @@ function linkOrCopy(path: string, target: string): void {
   try {
     linkSync(path, target);
   } catch {
-    copyFileSync(path, target); // The temporary directory is on another disk, or links are not allowed.
+    // The temporary directory is on another disk, or links are not allowed.
+    copyFileSync(path, target);
   }
 }
 

@@ -1,5 +1,5 @@
-// The embedded server on real files, processes and signals. Each test has a data directory of its own; those that do not look at
-// a cold start have a copy of one that has seen it.
+// The embedded server on real files, processes and signals. Each test has a data directory of its
+// own; those that do not look at a cold start have a copy of one that has seen it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -214,7 +214,8 @@ it('starts over when a crash came in the middle of initdb', async () => {
   const hasBegun = (dir: string) => unfinished(dir).some((name) => existsSync(join(dir, name, 'PG_VERSION')));
   let dataDir: string;
   do {
-    // On a busy machine initdb may have ended before the crash: then nothing was tested, and another one is begun.
+    // On a busy machine initdb may have ended before the crash: then nothing was tested, and
+    // another one is begun.
     dataDir = makeDir();
     const killed = spawnHoldfast(dataDir);
     await until(() => hasBegun(dataDir) || isFinished(dataDir));

@@ -1,5 +1,6 @@
-// What the tests of the launcher need of the machine: data directories that are swept afterwards with every server and process that
-// was started on them, other processes that use a server, and waiting for what can be seen only by looking.
+// What the tests of the launcher need of the machine: data directories that are swept afterwards
+// with every server and process that was started on them, other processes that use a server, and
+// waiting for what can be seen only by looking.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, cpSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
@@ -32,7 +33,10 @@ export function makeDir(owner?: OsUser): string {
   return dir;
 }
 
-/** A copy of the data directory `template` with the cluster's owner kept: much faster than a cold start. */
+/**
+ * A copy of the data directory `template` with the cluster's owner kept: much faster than a cold
+ * start.
+ */
 export function copyDataDir(template: string): string {
   const dataDir = makeDir();
   const owner = statSync(clusterOf(template));
@@ -70,7 +74,10 @@ export interface HoldfastProcess {
   killGroup: () => Promise<void>;
 }
 
-/** Starts another process that uses the server of `dataDir`, as `user` or the current one, in a new process group. */
+/**
+ * Starts another process that uses the server of `dataDir`, as `user` or the current one, in a new
+ * process group.
+ */
 export function spawnHoldfast(dataDir: string, user?: OsUser): HoldfastProcess {
   const child = spawn(process.execPath, [PROGRAM, dataDir], {
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -1,4 +1,5 @@
-// The example as its README shows it: the settings and the file from there, judged by the request that a model server received.
+// The example as its README shows it: the settings and the file from there, judged by the request
+// that a model server received.
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import JSON5 from 'json5';

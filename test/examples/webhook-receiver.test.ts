@@ -1,4 +1,5 @@
-// The receiver in the documentation, as a separate process, and deliveries that the webhook channel sends to it.
+// The receiver in the documentation, as a separate process, and deliveries that the webhook channel
+// sends to it.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';

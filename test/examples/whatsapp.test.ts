@@ -1,4 +1,5 @@
-// The adapter of docs/channels.md#whatsapp in a service, against the Cloud API on loopback: signed webhooks in, messages out.
+// The adapter of docs/channels.md#whatsapp in a service, against the Cloud API on loopback: signed
+// webhooks in, messages out.
 import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,5 +1,6 @@
-// Goal: a file system that hangs occupies fewer threads than there are, and no caller waits for it without a limit. Method: pipes without a writer,
-// whose opening occupies a thread like a mount that hangs; the limit passes by a fake clock.
+// Goal: a file system that hangs occupies fewer threads than there are, and no caller waits for it
+// without a limit. Method: pipes without a writer, whose opening occupies a thread like a mount
+// that hangs; the limit passes by a fake clock.
 import { execFileSync } from 'node:child_process';
 import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';

@@ -1,5 +1,6 @@
-// Goal: a user who makes a name space of mounts, in which a folder of the workspace is another folder, cannot make the service use that one (G41).
-// Method: the kernel names a place there as if it were in the workspace, so only its mount tells.
+// Goal: a user who makes a name space of mounts, in which a folder of the workspace is another
+// folder, cannot make the service use that one (G41). Method: the kernel names a place there as if
+// it were in the workspace, so only its mount tells.
 import { execFileSync, spawn } from 'node:child_process';
 import { chmod, chown, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
@@ -17,7 +18,10 @@ const AS_NOBODY = ['--reuid', String(NOBODY), '--regid', String(NOBODY), '--clea
 /** A skipped test has its reason in its title. */
 const reason = canForge() ? '' : ', skipped: it needs root, and users that may make name spaces';
 
-/** A workspace of the user `nobody`, whose process sees a folder of root where the workspace has `d`; `through`: the path to `d` by way of that process. */
+/**
+ * A workspace of the user `nobody`, whose process sees a folder of root where the workspace has
+ * `d`; `through`: the path to `d` by way of that process.
+ */
 async function forgedWorkspace(): Promise<{ workspace: string; through: string }> {
   const base = await mkdtemp(join(tmpdir(), 'holdfast-mounts-'));
   onTestFinished(() => rm(base, { recursive: true, force: true }));

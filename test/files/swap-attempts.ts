@@ -1,7 +1,8 @@
-// Run as a process of its own: uses each way to a file of a workspace for a while, and meanwhile another process exchanges a folder, or a file, for a link
-// that leads outside. Prints for each way how often it was used and what came from outside. Arguments: an empty folder to work in, milliseconds for each file tool (a quarter
-// for each other way),
-// the name of a way for this way alone. As root, the workspace belongs to another user, and what is outside to root.
+// Run as a process of its own: uses each way to a file of a workspace for a while, and meanwhile
+// another process exchanges a folder, or a file, for a link that leads outside. Prints for each way
+// how often it was used and what came from outside. Arguments: an empty folder to work in,
+// milliseconds for each file tool (a quarter for each other way), the name of a way for this way
+// alone. As root, the workspace belongs to another user, and what is outside to root.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createHash } from 'node:crypto';
@@ -106,7 +107,10 @@ const ways: Record<string, Way> = {
   ),
 };
 
-/** The tool `message` in a chat that takes files; `onPost` gets where the copy is that would be sent. */
+/**
+ * The tool `message` in a chat that takes files; `onPost` gets where the copy is that would be
+ * sent.
+ */
 function messageTool(workspaceDir: string, onPost: (copy: string) => void): Tool {
   const outgoing = join(dirname(workspaceDir), 'outgoing');
   return createMessageTool({
@@ -134,7 +138,10 @@ async function sendFile(workspaceDir: string, file: string): Promise<string | un
   return sent;
 }
 
-/** Exchanges two names for ever, in one step each time: renameat2 with RENAME_EXCHANGE, which Node does not offer. */
+/**
+ * Exchanges two names for ever, in one step each time: renameat2 with RENAME_EXCHANGE, which Node
+ * does not offer.
+ */
 const EXCHANGE =
   'my $n = (uname)[4] =~ /x86/ ? 316 : 276; syscall($n, -100, $ARGV[0], -100, $ARGV[1], 2) while getppid() > 1';
 

@@ -1,5 +1,6 @@
-// Goal: whatever a command exchanges meanwhile, no tool and no reader of workspace files reaches anything outside (G41). Method: another process
-// exchanges a folder for a link that leads outside, some 100,000 times a second; what is used, and what is outside, is looked at afterwards.
+// Goal: whatever a command exchanges meanwhile, no tool and no reader of workspace files reaches
+// anything outside (G41). Method: another process exchanges a folder for a link that leads outside,
+// some 100,000 times a second; what is used, and what is outside, is looked at afterwards.
 import { execFile, execFileSync } from 'node:child_process';
 import { chmod, chown, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

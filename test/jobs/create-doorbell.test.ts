@@ -1,5 +1,6 @@
-// How the doorbell shares commands and survives a queue that fails, hangs or comes back. The queue here is a stand-in whose
-// answers the test gives; `test/workers/queue/conformance.test.ts` holds the same promises against real servers.
+// How the doorbell shares commands and survives a queue that fails, hangs or comes back. The queue
+// here is a stand-in whose answers the test gives; `test/workers/queue/conformance.test.ts` holds
+// the same promises against real servers.
 import { expect, test } from 'vitest';
 import { createDoorbell, type Doorbell, type QueueName, type Ring, type RingQueue } from '../../jobs/index.ts';
 import type { SessionId } from '../../src/core/ids.ts';

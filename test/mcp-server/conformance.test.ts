@@ -1,5 +1,6 @@
-// The protocol's conformance suite for servers. Most of its scenarios call tools, resources and prompts of a server that exists for the suite: they are listed
-// with the reason why Holdfast cannot pass them, and the suite fails if one of them passes.
+// The protocol's conformance suite for servers. Most of its scenarios call tools, resources and
+// prompts of a server that exists for the suite: they are listed with the reason why Holdfast
+// cannot pass them, and the suite fails if one of them passes.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

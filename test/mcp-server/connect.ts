@@ -21,7 +21,10 @@ export interface TestClient {
 
 const CLIENT = { name: 'test', version: '1.0.0' };
 
-/** Connects as a client of this kind, closed with the test. `2026`: the newer protocol; `2025`: the earlier one; `sdk`: the earlier line of the library. */
+/**
+ * Connects as a client of this kind, closed with the test. `2026`: the newer protocol; `2025`: the
+ * earlier one; `sdk`: the earlier line of the library.
+ */
 export async function connect(kind: '2026' | '2025' | 'sdk', url: string, key: string): Promise<TestClient> {
   const requestInit = { headers: { authorization: `Bearer ${key}` } };
   if (kind === 'sdk') {

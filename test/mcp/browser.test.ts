@@ -1,4 +1,5 @@
-// The browser of sessions: `@playwright/mcp` with a real Chromium, and pages of a server on loopback that the configuration allows.
+// The browser of sessions: `@playwright/mcp` with a real Chromium, and pages of a server on
+// loopback that the configuration allows.
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -9,7 +10,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { listServers } from '../../src/features/mcp/views.ts';
 import { rigWith } from './mcp-rig.ts';
 
-/** A server whose pages show the cookie that they have set before, and that counts the requests for what a page must not reach. */
+/**
+ * A server whose pages show the cookie that they have set before, and that counts the requests for
+ * what a page must not reach.
+ */
 async function startPages() {
   const requests: string[] = [];
   const server = createServer(({ url = '', headers }, response) => {

@@ -1,6 +1,7 @@
-// The protocol's conformance suite for clients, against the workers' own client. Each scenario is a server of one configuration: a worker lists its tools
-// and calls them in a turn, and a person logs in where the service asks for it. The scenarios that need what Holdfast does not have are listed with the
-// reason, and the test fails if one of them passes.
+// The protocol's conformance suite for clients, against the workers' own client. Each scenario is a
+// server of one configuration: a worker lists its tools and calls them in a turn, and a person logs
+// in where the service asks for it. The scenarios that need what Holdfast does not have are listed
+// with the reason, and the test fails if one of them passes.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -21,7 +22,9 @@ const SUITE = join(import.meta.dirname, '../../node_modules/@modelcontextprotoco
 const CLIENT = join(import.meta.dirname, 'conformance-client.ts');
 /** The suite answers with the way back to this address; no browser follows it. */
 const REDIRECT_URL = 'http://127.0.0.1:1/callback';
-/** The address of a document about the client, which the suite expects in place of a registration. */
+/**
+ * The address of a document about the client, which the suite expects in place of a registration.
+ */
 const CLIENT_DOCUMENT = 'https://conformance-test.local/client-metadata.json';
 const LOGINS_MAX = 2;
 
@@ -52,7 +55,10 @@ interface Scenario {
   end: () => void;
 }
 
-/** Starts the suite; resolves with its scenarios when all of them run, and with its output when all clients have ended. */
+/**
+ * Starts the suite; resolves with its scenarios when all of them run, and with its output when all
+ * clients have ended.
+ */
 async function startSuite() {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-conformance-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

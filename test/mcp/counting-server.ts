@@ -1,6 +1,7 @@
-// An MCP server that notes each execution in a file with its idempotency key, and then answers, hangs, ends or cuts the connection, as the input says.
-// Over HTTP, it has a gateway before it. With KEEP_EVENTS, a stream that was cut can be resumed.
-// `node counting-server.ts stdio`, or `http`: then it prints its address.
+// An MCP server that notes each execution in a file with its idempotency key, and then answers,
+// hangs, ends or cuts the connection, as the input says. Over HTTP, it has a gateway before it.
+// With KEEP_EVENTS, a stream that was cut can be resumed. `node counting-server.ts stdio`, or
+// `http`: then it prints its address.
 import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';

@@ -1,4 +1,5 @@
-// A gateway before a server of the tests, which answers a call with the HTTP status that its input names: once, after the call has run.
+// A gateway before a server of the tests, which answers a call with the HTTP status that its input
+// names: once, after the call has run.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 
 /** True when the file has a line with this key. */
@@ -12,7 +13,9 @@ export function faultOf(body: unknown): { fault: string; key: string } {
   return { fault: params?.arguments?.fault ?? 'none', key: String(params?._meta?.['holdfast/idempotencyKey']) };
 }
 
-/** The status that a call is answered with, which is then noted as run; null: the server answers. */
+/**
+ * The status that a call is answered with, which is then noted as run; null: the server answers.
+ */
 export function statusAfterRun(file: string, body: unknown): number | null {
   const { fault, key } = faultOf(body);
   if (!/^\d{3}$/.test(fault) || wasRun(file, key)) return null;

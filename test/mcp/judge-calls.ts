@@ -1,4 +1,5 @@
-// Compares the ledger with what counting servers have really run: no call twice, and none whose fate is hidden.
+// Compares the ledger with what counting servers have really run: no call twice, and none whose
+// fate is hidden.
 import { readToolCalls } from '../rows/calls.ts';
 import type { Store } from '../rows/table.ts';
 
@@ -17,7 +18,8 @@ export async function judgeCalls(
     const isTrue =
       times <= 1 &&
       (status !== 'done' || times === 1) &&
-      // Its result says that nothing was done; a call that may run twice can fail after all its tries.
+      // Its result says that nothing was done; a call that may run twice can fail after all its
+      // tries.
       (status !== 'failed' || isIdempotent || times === 0) &&
       ['done', 'failed', 'unknown'].includes(status);
     return isTrue ? [] : [said];

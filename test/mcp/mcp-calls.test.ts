@@ -1,4 +1,5 @@
-// What the ledger makes of calls to MCP servers. A real server of the earlier line of the protocol's library.
+// What the ledger makes of calls to MCP servers. A real server of the earlier line of the
+// protocol's library.
 import { expect, test } from 'vitest';
 import { readToolCalls } from '../rows/calls.ts';
 import { counting, rigWith } from './mcp-rig.ts';

@@ -1,4 +1,5 @@
-// What becomes of calls to servers over HTTP that answer with an error, or with too much. Real servers of both lines of the protocol's library.
+// What becomes of calls to servers over HTTP that answer with an error, or with too much. Real
+// servers of both lines of the protocol's library.
 import { expect, test } from 'vitest';
 import { requestMcpList } from '../../src/features/mcp/store/servers.ts';
 import { listServers } from '../../src/features/mcp/views.ts';

@@ -1,4 +1,5 @@
-// Logging in at an MCP server by OAuth, against a real authorization server: registration, PKCE, expiry, renewal by several workers, refusal.
+// Logging in at an MCP server by OAuth, against a real authorization server: registration, PKCE,
+// expiry, renewal by several workers, refusal.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +10,9 @@ import { runCli } from '../cli/run-cli.ts';
 import { rigWith, useDatabase } from './mcp-rig.ts';
 import { startOAuthServer, type OAuthRules } from './oauth-server.ts';
 
-/** A service with a server that asks for a login, and a person with a browser that runs its command. */
+/**
+ * A service with a server that asks for a login, and a person with a browser that runs its command.
+ */
 async function aPrivateServer(rules: Partial<OAuthRules> = {}) {
   const server = await startOAuthServer(rules);
   const database = await useDatabase();
@@ -57,7 +60,8 @@ test('after a login, every worker uses the tokens and renews them; what the serv
   expect(await listed()).toMatchObject({ state: 'connected', toolCount: 1 });
   expect(await rig.call([{ tool: 'wiki__whoami' }])).toMatchObject([{ isError: false, status: 'done' }]);
 
-  // Several workers renew at the same time. The server ends a login whose refresh token is used twice.
+  // Several workers renew at the same time. The server ends a login whose refresh token is used
+  // twice.
   const others = await Promise.all([rigWith(servers, { url: database }), rigWith(servers, { url: database })]);
   await Promise.all(others.map((other, at) => other.call([{ tool: 'wiki__whoami' }], `warm-${at}`)));
   provider.expireAll();

@@ -1,4 +1,5 @@
-// Turns with MCP servers: a turn rig whose configuration has them, with the process part that lists their tools.
+// Turns with MCP servers: a turn rig whose configuration has them, with the process part that lists
+// their tools.
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';

@@ -1,4 +1,5 @@
-// Servers that are processes, in the sandbox on the real kernel: what a hostile one tries to reach, and what an ordinary one must reach.
+// Servers that are processes, in the sandbox on the real kernel: what a hostile one tries to reach,
+// and what an ordinary one must reach.
 import { chmodSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';

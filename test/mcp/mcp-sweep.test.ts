@@ -1,5 +1,6 @@
-// Goal: no call of an MCP server runs twice, and none is lost without its result saying so. Method: turns of many sessions call tools of two servers at
-// the same time, which are killed before or after a call, hang, or cut the connection; the servers note what they have really run.
+// Goal: no call of an MCP server runs twice, and none is lost without its result saying so. Method:
+// turns of many sessions call tools of two servers at the same time, which are killed before or
+// after a call, hang, or cut the connection; the servers note what they have really run.
 import { expect, test } from 'vitest';
 import { randomOf, seedOfRun } from '../crash/rig/random-of.ts';
 import { isFullForm } from '../servers/test-form.ts';

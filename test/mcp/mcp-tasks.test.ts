@@ -1,4 +1,5 @@
-// Tools that run as tasks at their server: the turn is parked, any worker asks for the task, and it runs once. A real server over HTTP.
+// Tools that run as tasks at their server: the turn is parked, any worker asks for the task, and it
+// runs once. A real server over HTTP.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { abortSession } from '../../src/kernel/effects/control.ts';

@@ -1,5 +1,6 @@
-// MCP servers as tools: what agents are shown, what the ledger makes of calls, and what is left of a server that ends. Real servers of both lines of the
-// protocol's library, as processes and over HTTP.
+// MCP servers as tools: what agents are shown, what the ledger makes of calls, and what is left of
+// a server that ends. Real servers of both lines of the protocol's library, as processes and over
+// HTTP.
 import { expect, test } from 'vitest';
 import { listServers, listTools } from '../../src/features/mcp/views.ts';
 import { anEverythingServer, counting, EVERYTHING, MODERN, rigWith, useDatabase } from './mcp-rig.ts';
@@ -88,7 +89,10 @@ test('above toolsMax, two tools stand in for the list, and policies and the ledg
   expect(rig.toolsShown().map(({ name }) => name)).toEqual(['mcp_call', 'mcp_find']);
 });
 
-/** Each line of the protocol's library, as a process and over HTTP: what its server has, and which protocol is spoken. */
+/**
+ * Each line of the protocol's library, as a process and over HTTP: what its server has, and which
+ * protocol is spoken.
+ */
 const LINES = [
   { line: 'earlier', over: 'stdio', protocol: '2025-11-25', script: EVERYTHING },
   { line: 'earlier', over: 'http', protocol: '2025-11-25', script: EVERYTHING },

@@ -1,5 +1,6 @@
-// An MCP server of the newer line of the protocol's library, which notes the key of each call in a file. `node modern-server.ts stdio`, or `http`: then it
-// prints its port. Its tool `grow` gives it one more tool.
+// An MCP server of the newer line of the protocol's library, which notes the key of each call in a
+// file. `node modern-server.ts stdio`, or `http`: then it prints its port. Its tool `grow` gives it
+// one more tool.
 import { appendFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';

@@ -1,4 +1,5 @@
-// Paired nodes: MCP servers behind the tool `nodes`. An invocation is a call of the node's own tool, to everything that judges calls.
+// Paired nodes: MCP servers behind the tool `nodes`. An invocation is a call of the node's own
+// tool, to everything that judges calls.
 import { expect, test } from 'vitest';
 import { approvals } from '../../src/features/approvals/views.ts';
 import { listServers } from '../../src/features/mcp/views.ts';

@@ -1,5 +1,6 @@
-// An MCP server over HTTP that asks for a login by OAuth, with the authorization server of the earlier line of the protocol's library. Refresh tokens are
-// used once: a second use counts as theft, and ends the login.
+// An MCP server over HTTP that asks for a login by OAuth, with the authorization server of the
+// earlier line of the protocol's library. Refresh tokens are used once: a second use counts as
+// theft, and ends the login.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';

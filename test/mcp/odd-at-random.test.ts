@@ -1,5 +1,6 @@
-// Goal: whatever one field of a server is, it costs only itself. Method: servers whose definitions, results, errors or introduction have one field that is
-// absent, null, of another type, doubled or huge; each is listed and called as a worker does it, then called again.
+// Goal: whatever one field of a server is, it costs only itself. Method: servers whose definitions,
+// results, errors or introduction have one field that is absent, null, of another type, doubled or
+// huge; each is listed and called as a worker does it, then called again.
 import { expect, onTestFinished, test } from 'vitest';
 import { Connections } from '../../src/features/mcp/connections.ts';
 import { createMcpTool } from '../../src/features/mcp/mcp-tool.ts';

@@ -1,4 +1,5 @@
-// Tools whose schemas the APIs of models refuse: each API gets what it takes, and the server, the ledger and the transcript have the keys of the tool.
+// Tools whose schemas the APIs of models refuse: each API gets what it takes, and the server, the
+// ledger and the transcript have the keys of the tool.
 import { expect, onTestFinished, test } from 'vitest';
 import { startScriptedModel } from '../../scripted-model/scripted-model.ts';
 import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';

@@ -1,5 +1,6 @@
-// An MCP server that writes the messages that a test sets, in any form: over HTTP in this process, or as one of its own with `node odd-server.ts`, which reads
-// the same from `ODD`. In a text that it answers with, `$ID` is the id of the request.
+// An MCP server that writes the messages that a test sets, in any form: over HTTP in this process,
+// or as one of its own with `node odd-server.ts`, which reads the same from `ODD`. In a text that
+// it answers with, `$ID` is the id of the request.
 import { appendFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,5 @@
-// Servers that differ from the protocol in one thing: it costs that thing, and no tool, answer or session beside it.
+// Servers that differ from the protocol in one thing: it costs that thing, and no tool, answer or
+// session beside it.
 import sharp from 'sharp';
 import { expect, onTestFinished, test } from 'vitest';
 import { listServers, listTools } from '../../src/features/mcp/views.ts';

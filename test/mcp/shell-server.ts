@@ -1,4 +1,5 @@
-// An MCP server over stdio whose tool runs any command of the shell: as a hostile server would, it tries what it can reach.
+// An MCP server over stdio whose tool runs any command of the shell: as a hostile server would, it
+// tries what it can reach.
 import { spawnSync } from 'node:child_process';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';

@@ -1,5 +1,7 @@
-// An MCP server over HTTP with a tool that runs as a task: it notes in a file the key of each task that begins, and how the task ended. Its tasks are
-// those of all connections. A task without `ms` ends at `POST /end`, and after `POST /fail` the server does not find its tasks until the next one. `node task-server.ts`, then it prints its port.
+// An MCP server over HTTP with a tool that runs as a task: it notes in a file the key of each task
+// that begins, and how the task ended. Its tasks are those of all connections. A task without `ms`
+// ends at `POST /end`, and after `POST /fail` the server does not find its tasks until the next
+// one. `node task-server.ts`, then it prints its port.
 import { appendFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { InMemoryTaskMessageQueue, InMemoryTaskStore } from '@modelcontextprotocol/sdk/experimental/tasks';

@@ -1,4 +1,5 @@
-// Turns with models of pictures and sounds: a turn rig whose configuration has them, and a scripted model that serves them as OpenAI and Google do.
+// Turns with models of pictures and sounds: a turn rig whose configuration has them, and a scripted
+// model that serves them as OpenAI and Google do.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { startScriptedModel, type ScriptedModel } from '../../scripted-model/scripted-model.ts';

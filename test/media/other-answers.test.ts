@@ -1,5 +1,6 @@
-// Answers of models of pictures and sounds that the scripted model does not give: errors with the status of success, addresses, other formats than
-// the name says. The server is one of OpenAI's form, as others write them.
+// Answers of models of pictures and sounds that the scripted model does not give: errors with the
+// status of success, addresses, other formats than the name says. The server is one of OpenAI's
+// form, as others write them.
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,5 @@
-// The tools `image`, `image_generate` and `tts`, as turns use them: against the routes of OpenAI and Google that a scripted model serves on loopback.
+// The tools `image`, `image_generate` and `tts`, as turns use them: against the routes of OpenAI
+// and Google that a scripted model serves on loopback.
 import { describe, expect, test } from 'vitest';
 import { pictureOf } from '../../scripted-model/picture.ts';
 import { createBudget, removeBudget } from '../../src/features/budgets/store/budgets.ts';

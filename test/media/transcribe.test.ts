@@ -1,4 +1,5 @@
-// Speech to text: what the model reads of audio that comes with messages, what it costs, and that a retry finds the same transcript.
+// Speech to text: what the model reads of audio that comes with messages, what it costs, and that a
+// retry finds the same transcript.
 import { expect, test, vi } from 'vitest';
 import { joinText, type ContentBlock } from '../../src/core/content.ts';
 import { retryTurn } from '../../src/kernel/turn/journal/retry-turn.ts';

@@ -1,4 +1,5 @@
-// Providers of the configuration that have an address: each is asked there, with its own key, beside the built-in one.
+// Providers of the configuration that have an address: each is asked there, with its own key,
+// beside the built-in one.
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

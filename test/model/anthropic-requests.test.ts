@@ -1,6 +1,7 @@
-// Goal: a change for other providers changes no byte of what Anthropic is sent. Method: histories and settings of every kind, made from fixed
-// numbers, pass through the views, the limits of thinking and the transport as those of a turn do; the hashes of the bodies are committed.
-// A change of these lines is a change of every prompt cache: it needs a reason of its own.
+// Goal: a change for other providers changes no byte of what Anthropic is sent. Method: histories
+// and settings of every kind, made from fixed numbers, pass through the views, the limits of
+// thinking and the transport as those of a turn do; the hashes of the bodies are committed. A
+// change of these lines is a change of every prompt cache: it needs a reason of its own.
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { withMarkers } from '../../src/core/cache-markers.ts';

@@ -1,5 +1,5 @@
-// The model over the wire: the real SDK against the scripted model server, and against hand-made servers where the wire itself
-// has to misbehave.
+// The model over the wire: the real SDK against the scripted model server, and against hand-made
+// servers where the wire itself has to misbehave.
 import { getEventListeners, once } from 'node:events';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';

@@ -1,4 +1,5 @@
-// Builders of model requests for the tests of the model room, and a harness that asks a scripted model through the real client.
+// Builders of model requests for the tests of the model room, and a harness that asks a scripted
+// model through the real client.
 import { createAnthropicModel } from '../../src/model/anthropic.ts';
 import type { ContentBlock } from '../../src/core/content.ts';
 import type { ModelAnswer, ModelMessage, ModelRequest } from '../../src/core/model-request.ts';

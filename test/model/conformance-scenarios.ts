@@ -1,4 +1,5 @@
-// The scenarios of the conformance of the wires: what is asked of the scripted model, and what a turn gets.
+// The scenarios of the conformance of the wires: what is asked of the scripted model, and what a
+// turn gets.
 import type { ContentBlock, ImageBlock } from '../../src/core/content.ts';
 import type { ModelAnswer, ModelMessage, ModelRequest } from '../../src/core/model-request.ts';
 import { results, user } from './build-request.ts';
@@ -12,7 +13,10 @@ export interface Scenario {
   /** The results of calls; absent: `ok` for each. */
   answers?: (answer: ModelAnswer) => ModelMessage;
   settings?: Partial<ModelRequest>;
-  /** The lines of the answers until one calls no tool, or the type, the status and the wait of the error. */
+  /**
+   * The lines of the answers until one calls no tool, or the type, the status and the wait of the
+   * error.
+   */
   gives: Outcome;
   /** On wires where it is another. */
   but?: Partial<Record<Wire, Outcome>>;

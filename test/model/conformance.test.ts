@@ -1,6 +1,8 @@
-// Goal: an answer or a failure is the same to a turn whichever API it came through. Method: each scenario on each of the four wires, through the
-// transport that turns use, from the scripted model, which checks each request as the API does. All are streamed; the Messages API also answers in
-// one piece, and the other transports have no such mode: what their clients read from whole answers is in test/scripted-model.
+// Goal: an answer or a failure is the same to a turn whichever API it came through. Method: each
+// scenario on each of the four wires, through the transport that turns use, from the scripted
+// model, which checks each request as the API does. All are streamed; the Messages API also answers
+// in one piece, and the other transports have no such mode: what their clients read from whole
+// answers is in test/scripted-model.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startScriptedModel, type ScriptedModel } from '../../scripted-model/scripted-model.ts';
 import type { ContentBlock } from '../../src/core/content.ts';
@@ -101,7 +103,9 @@ const short = (text: string) => (text.length > 200 ? `${text.length} characters`
 const rowsOf = (scenarios: Record<string, Scenario>, wires: readonly Wire[] = WIRES) =>
   wires.flatMap((wire) => Object.entries(scenarios).map(([name, scenario]) => ({ name, wire, scenario })));
 
-/** Wires that are written by another package, or read in another way, and the wire that they are. */
+/**
+ * Wires that are written by another package, or read in another way, and the wire that they are.
+ */
 const SAME_AS: Partial<Record<Wire, Wire>> = { xai: 'responses', 'gemini-2': 'gemini', whole: 'messages' };
 
 function expected({ gives, but = {} }: Scenario, wire: Wire): Outcome {

@@ -1,4 +1,5 @@
-// How a call reaches its provider: which hosts receive it, through which proxy, and how much of a compressed answer is read.
+// How a call reaches its provider: which hosts receive it, through which proxy, and how much of a
+// compressed answer is read.
 import { execFile } from 'node:child_process';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,5 +1,6 @@
-// A process that asks a model once and is frozen when the connection is made, before the request is written: it stops itself with SIGSTOP at
-// the point that undici names `connected`, with a lease that ends while it is frozen. Prints what became of the call.
+// A process that asks a model once and is frozen when the connection is made, before the request is
+// written: it stops itself with SIGSTOP at the point that undici names `connected`, with a lease
+// that ends while it is frozen. Prints what became of the call.
 import { subscribe } from 'node:diagnostics_channel';
 import { env, hrtime, kill, pid, stdout } from 'node:process';
 import { systemClock } from '../../src/clock.ts';

@@ -1,4 +1,5 @@
-// Compares the list of known models with the installed SDK, so that an upgrade of the SDK shows which models are new and which end.
+// Compares the list of known models with the installed SDK, so that an upgrade of the SDK shows
+// which models are new and which end.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,5 +1,6 @@
-// Goal: a worker whose lease ends on the way of a request to its provider sends nothing (G7). Method: the lease ends, or the process is
-// frozen past it, at the point where the connection is made and nothing is written yet; the provider counts what it receives.
+// Goal: a worker whose lease ends on the way of a request to its provider sends nothing (G7).
+// Method: the lease ends, or the process is frozen past it, at the point where the connection is
+// made and nothing is written yet; the provider counts what it receives.
 import { spawn } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';

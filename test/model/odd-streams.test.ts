@@ -1,6 +1,7 @@
-// Goal: an answer that arrived is an answer, whatever else is odd in its stream, and a stream that is cut is none (G12, G43). Method: streams of each
-// wire with one field absent, null, of another type, doubled or huge, some of them cut anywhere, through the transports that turns use. In the long
-// form 3,000 of each wire or more, for a minute; `HOLDFAST_SEED` repeats a run.
+// Goal: an answer that arrived is an answer, whatever else is odd in its stream, and a stream that
+// is cut is none (G12, G43). Method: streams of each wire with one field absent, null, of another
+// type, doubled or huge, some of them cut anywhere, through the transports that turns use. In the
+// long form 3,000 of each wire or more, for a minute; `HOLDFAST_SEED` repeats a run.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { joinText, listToolUses } from '../../src/core/content.ts';
 import { isObject } from '../../src/core/json.ts';

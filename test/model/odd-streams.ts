@@ -1,4 +1,5 @@
-// Streams of each wire with one field of another form, and streams that are cut: what the scripted model would send, changed at random by a seed.
+// Streams of each wire with one field of another form, and streams that are cut: what the scripted
+// model would send, changed at random by a seed.
 import type { AnswerBlock, ComposedAnswer } from '../../scripted-model/compose-answer.ts';
 import { CHAT_WIRE } from '../../scripted-model/wires/chat-wire.ts';
 import { GEMINI_WIRE } from '../../scripted-model/wires/gemini-wire.ts';
@@ -26,7 +27,10 @@ export interface OddStream {
   pieces: string[];
   /** The inputs of the calls that have. */
   inputs: object[];
-  /** `answer`: a person could read it; `none`: it is cut; `either`: the server has not said that it ended. */
+  /**
+   * `answer`: a person could read it; `none`: it is cut; `either`: the server has not said that it
+   * ended.
+   */
   gives: 'answer' | 'none' | 'either';
 }
 

@@ -1,5 +1,6 @@
-// Goal: a person who probes a provider or a model reads in one sentence what is wrong with it. Method: the scripted model, whose keys and models can
-// fail, and servers that are none, through the transports that turns use.
+// Goal: a person who probes a provider or a model reads in one sentence what is wrong with it.
+// Method: the scripted model, whose keys and models can fail, and servers that are none, through
+// the transports that turns use.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';

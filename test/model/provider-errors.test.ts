@@ -1,5 +1,6 @@
-// Goal: an error of a provider is never stored with a secret that it repeats. Method: a provider that answers with the key and the headers
-// that it was asked with, in all the ways in which gateways do.
+// Goal: an error of a provider is never stored with a secret that it repeats. Method: a provider
+// that answers with the key and the headers that it was asked with, in all the ways in which
+// gateways do.
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';

@@ -1,4 +1,5 @@
-// A model server of another API: it keeps what it receives and answers as a test says, in the streams of Responses, Chat Completions and Gemini.
+// A model server of another API: it keeps what it receives and answers as a test says, in the
+// streams of Responses, Chat Completions and Gemini.
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 

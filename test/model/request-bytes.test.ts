@@ -1,4 +1,5 @@
-// The bytes of a request: what later requests have, too, is written once, and they are the same bytes as if all had been written for each.
+// The bytes of a request: what later requests have, too, is written once, and they are the same
+// bytes as if all had been written for each.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';

@@ -1,5 +1,5 @@
-// What is made of an answer between the wire and the turn: a test for each thing that can be wrong with it, over real HTTP against the
-// scripted model.
+// What is made of an answer between the wire and the turn: a test for each thing that can be wrong
+// with it, over real HTTP against the scripted model.
 import { decodeHTMLStrict } from 'entities/decode';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { joinText } from '../../src/core/content.ts';

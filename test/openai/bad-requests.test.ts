@@ -1,5 +1,6 @@
-// Goal: a request that cannot be answered is refused with the status, the type and the parameter that OpenAI's clients expect, and stores
-// nothing. Method: forty of them against the API, and the rows before and after.
+// Goal: a request that cannot be answered is refused with the status, the type and the parameter
+// that OpenAI's clients expect, and stores nothing. Method: forty of them against the API, and the
+// rows before and after.
 import { expect, test } from 'vitest';
 import { ADMIN_KEY } from '../api/api-rig.ts';
 import { useApiRig } from '../api/use-api-rig.ts';

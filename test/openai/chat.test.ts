@@ -1,5 +1,6 @@
-// Goal: OpenAI's own client, unchanged, holds conversations with an agent. Method: a whole service with the scripted model, and the official
-// package as an application uses it; what it gives is compared with the rows.
+// Goal: OpenAI's own client, unchanged, holds conversations with an agent. Method: a whole service
+// with the scripted model, and the official package as an application uses it; what it gives is
+// compared with the rows.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import OpenAI from 'openai';
@@ -21,7 +22,8 @@ const SOON_MS = 240_000;
 
 type Rig = Awaited<ReturnType<typeof openServiceRig>>;
 
-// They are one name in lower case, or with a hyphen for what a session key cannot contain, or in their first 40 characters.
+// They are one name in lower case, or with a hyphen for what a session key cannot contain, or in
+// their first 40 characters.
 const LONG = 'a'.repeat(40);
 const SHOPS = ['Shop-A', 'shop-a', 'shop@a', 'admin', `${LONG}-one`, `${LONG}-two`];
 const keyOf = (name: string): string => `hf_key_of_the_shop_${Buffer.from(name).toString('hex')}`;
@@ -131,7 +133,8 @@ describe('a chat completion', () => {
     expect(await countInputs(holder.rig, inputs)).toBe(5);
     expect(sessions.size).toBe(1);
     const others: OpenAI.ChatCompletionMessageParam[][] = [
-      // A new chat that begins with the same words, a request for a title, an answer that is asked for again, and an edited one.
+      // A new chat that begins with the same words, a request for a title, an answer that is asked
+      // for again, and an edited one.
       [{ role: 'user', content: 'Message 1. [[reply: Answer 1.]]' }],
       [{ role: 'user', content: 'Name this chat. [[reply: Chat.]]' }],
       [...messages.slice(0, 4), { role: 'user', content: 'Again. [[reply: Again.]]' }],
@@ -471,7 +474,8 @@ describe('a known session', () => {
     for (const text of ['First.', 'Another two', 'Another second.'])
       expect([text, sent.includes(text)]).toEqual([text, true]);
     expect(sent.includes('Second.]]')).toBe(false);
-    // A session key that is nearly as long as keys may be, of another agent than main, has a fork, too.
+    // A session key that is nearly as long as keys may be, of another agent than main, has a fork,
+    // too.
     const key = `agent:helper:${'k'.repeat(185)}`;
     const long = await openai.chat.completions
       .create(

@@ -1,5 +1,6 @@
-// What every stream of a chat completion must be, written down apart from the code that makes it: one id, one time and one model in all chunks;
-// the role first; calls by their index, each with its id and name in its first chunk; one end; then the usage for clients that asked for it.
+// What every stream of a chat completion must be, written down apart from the code that makes it:
+// one id, one time and one model in all chunks; the role first; calls by their index, each with its
+// id and name in its first chunk; one end; then the usage for clients that asked for it.
 interface Delta {
   role?: string;
   content?: string | null;

@@ -1,5 +1,6 @@
-// Goal: the sessions that an earlier version made for a user or a conversation continue, but none in which two API keys have spoken. Method: the
-// layout of that version with its rows, then a whole service of this version on it, which migrates it at its start.
+// Goal: the sessions that an earlier version made for a user or a conversation continue, but none
+// in which two API keys have spoken. Method: the layout of that version with its rows, then a whole
+// service of this version on it, which migrates it at its start.
 import { hash, randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import OpenAI from 'openai';
@@ -17,7 +18,10 @@ const keyOf = (name: string): string => `hf_key_of_the_shop_${Buffer.from(name).
 const oldKey = (name: string, text: string): string =>
   `agent:main:openai:${name}:${hash('sha256', text, 'hex').slice(0, 32)}`;
 
-/** Sessions as the earlier version has left them: each with the senders of its messages, of which the first may be deleted since. */
+/**
+ * Sessions as the earlier version has left them: each with the senders of its messages, of which
+ * the first may be deleted since.
+ */
 const SESSIONS = [
   { key: oldKey('shop-a', 'ann'), sentBy: ['Shop-A', 'Shop-A'], deleted: 0 },
   { key: oldKey('shop-a', 'mixed'), sentBy: ['Shop-A', 'shop-a'], deleted: 0 },

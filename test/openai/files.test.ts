@@ -298,7 +298,8 @@ describe('an upload', () => {
 
 test('a batch whose lines took longer to store than uploads are kept is answered 503, and can be sent again', async () => {
   const file = await upload([line('a', 'x [[reply: y]]')]);
-  // The upload of the batch is deleted while its lines are stored, as the housekeeper deletes one that takes too long.
+  // The upload of the batch is deleted while its lines are stored, as the housekeeper deletes one
+  // that takes too long.
   const stop = await deleteUploads(holder.rig);
   const keyed = { headers: { 'Idempotency-Key': 'slow-once' } };
   await expect(submit(file.id, '24h', keyed)).rejects.toMatchObject({ status: 503, code: 'timeout' });

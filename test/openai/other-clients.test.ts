@@ -1,5 +1,6 @@
-// Goal: clients and coding agents that others wrote work unchanged. Method: a whole service with the scripted model; the AI SDK and OpenAI's agents as
-// applications use them, and the shapes of requests that Codex CLI, Qwen Code and LibreChat send.
+// Goal: clients and coding agents that others wrote work unchanged. Method: a whole service with
+// the scripted model; the AI SDK and OpenAI's agents as applications use them, and the shapes of
+// requests that Codex CLI, Qwen Code and LibreChat send.
 import { createOpenAI } from '@ai-sdk/openai';
 import { Agent, OpenAIProvider, Runner, tool as agentTool, type AgentInputItem } from '@openai/agents';
 import { generateText, isStepCount, tool, type ModelMessage } from 'ai';

@@ -10,7 +10,10 @@ export interface ReadStream {
   error: { message: string; code: string | null } | null;
 }
 
-/** Sends the request and reads its answer to the end, whatever that is. Rejects when nothing can be reached. */
+/**
+ * Sends the request and reads its answer to the end, whatever that is. Rejects when nothing can be
+ * reached.
+ */
 export async function readStream(
   url: string,
   { key, body, headers = {} }: { key: string; body: object; headers?: Record<string, string> },

@@ -1,5 +1,6 @@
-// Goal: responses of OpenAI's own client are durable turns: streamed, whole, continued, in the background, and read again after any event.
-// Method: a whole service with the scripted model, and the official package as an application uses it.
+// Goal: responses of OpenAI's own client are durable turns: streamed, whole, continued, in the
+// background, and read again after any event. Method: a whole service with the scripted model, and
+// the official package as an application uses it.
 import OpenAI from 'openai';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { apiKey, openServiceRig } from '../service/rig/service-rig.ts';

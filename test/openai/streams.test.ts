@@ -1,5 +1,6 @@
-// Scripted conversations over the wire: texts, tools of the client and tools of the agent in every mixture. What the client received is checked
-// against the rules of chunks (check-chunks.ts) and against the script.
+// Scripted conversations over the wire: texts, tools of the client and tools of the agent in every
+// mixture. What the client received is checked against the rules of chunks (check-chunks.ts) and
+// against the script.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { apiKey, openServiceRig, type ServiceRig } from '../service/rig/service-rig.ts';
@@ -59,7 +60,10 @@ function scriptOf({ answers, last }: Conversation): string {
   return [...lines, `[[reply: ${last}]]`].join(' ');
 }
 
-/** What the client has to receive: for each of its requests the text and the cities that it is asked for. */
+/**
+ * What the client has to receive: for each of its requests the text and the cities that it is asked
+ * for.
+ */
 function expectedOf({ answers, last }: Conversation): { text: string; cities: string[] }[] {
   const requests: { text: string; cities: string[] }[] = [];
   let texts: string[] = [];
@@ -85,7 +89,9 @@ function ask(messages: object[], wantsUsage: boolean): Promise<ReadStream> {
   return readStream(holder.url, { key: apiKey, body });
 }
 
-/** Holds the conversation as a client does; what is wrong with what it was sent, one sentence each. */
+/**
+ * Holds the conversation as a client does; what is wrong with what it was sent, one sentence each.
+ */
 async function hold(conversation: Conversation): Promise<string[]> {
   const { wantsUsage } = conversation;
   const messages: object[] = [{ role: 'user', content: scriptOf(conversation) }];

@@ -1,5 +1,6 @@
-// Texts that a pattern is slow on if it is slow on any: beginnings of what it matches, repeated, and every character class that it
-// repeats, pumped. They follow from the source of the pattern alone, so a new pattern brings its own.
+// Texts that a pattern is slow on if it is slow on any: beginnings of what it matches, repeated,
+// and every character class that it repeats, pumped. They follow from the source of the pattern
+// alone, so a new pattern brings its own.
 
 /** One element that a pattern reads: its characters, and whether it can repeat. */
 interface Atom {

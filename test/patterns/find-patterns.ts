@@ -1,5 +1,5 @@
-// Every regular expression of the source: the literals as they stand in the files, and those of the core that are put together when its
-// modules are loaded.
+// Every regular expression of the source: the literals as they stand in the files, and those of the
+// core that are put together when its modules are loaded.
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
@@ -28,7 +28,10 @@ export function literalPatterns(folders: readonly string[]): FoundPattern[] {
   });
 }
 
-/** The patterns that the modules of the core make with `new RegExp` when they are loaded. None must have been loaded before. */
+/**
+ * The patterns that the modules of the core make with `new RegExp` when they are loaded. None must
+ * have been loaded before.
+ */
 export async function builtPatterns(): Promise<FoundPattern[]> {
   const found: FoundPattern[] = [];
   const native = globalThis.RegExp;

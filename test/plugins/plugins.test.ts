@@ -1,4 +1,5 @@
-// The hooks of plugins as turns run them: order, merging, and that nothing a handler does harms the turn.
+// The hooks of plugins as turns run them: order, merging, and that nothing a handler does harms the
+// turn.
 import { describe, expect, test } from 'vitest';
 import type { ModelMessage } from '../../src/core/model-request.ts';
 import type { WorkspaceFile } from '../../src/prompt/system-input.ts';

@@ -1,5 +1,6 @@
-// Goal: a turn can rely on a call of a plugin's transport as on any other: it ends when it is aborted, and whatever goes wrong is a
-// fault of a model call. Method: a model over transports that misbehave.
+// Goal: a turn can rely on a call of a plugin's transport as on any other: it ends when it is
+// aborted, and whatever goes wrong is a fault of a model call. Method: a model over transports that
+// misbehave.
 import { describe, expect, test } from 'vitest';
 import { eventsOfBody } from '../../src/model/stream/stream-event.ts';
 import { joinText } from '../../src/core/content.ts';

@@ -1,6 +1,6 @@
-// Goal: what people write reaches the model as they wrote it, but for what would pass for Holdfast's own words (G29), for words that
-// are commands, and for files, which are named. Method: messages through the API of a running service; judged is what its model
-// server received.
+// Goal: what people write reaches the model as they wrote it, but for what would pass for
+// Holdfast's own words (G29), for words that are commands, and for files, which are named. Method:
+// messages through the API of a running service; judged is what its model server received.
 import { describe, expect, test } from 'vitest';
 import { blocksOf } from './rig/prompt-text.ts';
 import { png } from './rig/png.ts';

@@ -1,5 +1,6 @@
-// Goal: workspace files take no more of a prompt than they may, and what is cut or pending is said. Method: agents whose workspaces are
-// too large, nearly too large or not set up, and the requests that the model server received.
+// Goal: workspace files take no more of a prompt than they may, and what is cut or pending is said.
+// Method: agents whose workspaces are too large, nearly too large or not set up, and the requests
+// that the model server received.
 import { describe, expect, test } from 'vitest';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { useService } from './rig/use-service.ts';

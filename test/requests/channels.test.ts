@@ -1,6 +1,6 @@
-// Goal: what a prompt says follows the channel of its message and the knobs of the configuration, by either of their names. Method: a
-// service with several channels and with knobs turned the other way than by default, and the requests that its model server
-// received.
+// Goal: what a prompt says follows the channel of its message and the knobs of the configuration,
+// by either of their names. Method: a service with several channels and with knobs turned the other
+// way than by default, and the requests that its model server received.
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { shareAmongTests } from '../servers/share-among-tests.ts';

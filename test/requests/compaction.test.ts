@@ -1,5 +1,6 @@
-// Goal: after a compaction, a session's requests have its summary and the kept entries, after a restore the whole history, and nothing of it is lost. Method: a
-// conversation through a running service that is asked to compact it, and the requests that its model server received.
+// Goal: after a compaction, a session's requests have its summary and the kept entries, after a
+// restore the whole history, and nothing of it is lost. Method: a conversation through a running
+// service that is asked to compact it, and the requests that its model server received.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

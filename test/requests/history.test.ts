@@ -1,6 +1,8 @@
-// Goal: the history that a model receives is that of the transcript, whole and well-formed (G12), limited to its last turns, without the thinking
-// of another model and without prompts that have no answer, and a crash loses or doubles nothing of it. Method: conversations
-// through a running service, rows damaged in its database, a process killed; judged by the requests that its model server received.
+// Goal: the history that a model receives is that of the transcript, whole and well-formed (G12),
+// limited to its last turns, without the thinking of another model and without prompts that have no
+// answer, and a crash loses or doubles nothing of it. Method: conversations through a running
+// service, rows damaged in its database, a process killed; judged by the requests that its model
+// server received.
 import { describe, expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { changeEntries } from '../rows/entries.ts';
@@ -140,7 +142,10 @@ describe('a turn whose worker crashed', () => {
   });
 });
 
-/** Roles alternate from user to user, and every call has exactly one result, in the next message and in its order. */
+/**
+ * Roles alternate from user to user, and every call has exactly one result, in the next message and
+ * in its order.
+ */
 function expectPairs({ messages }: ReceivedRequest): void {
   expect(messages.map(({ role }) => role)).toEqual(
     messages.map((_, index) => (index % 2 === 0 ? 'user' : 'assistant')),

@@ -1,6 +1,6 @@
-// Goal: the model is shown the images that a prompt names, from the allowed folders only and no larger than it takes, in later turns as
-// well, until they have been looked at; what is not shown is named. Method: image files made here, and the requests that the
-// model server received.
+// Goal: the model is shown the images that a prompt names, from the allowed folders only and no
+// larger than it takes, in later turns as well, until they have been looked at; what is not shown
+// is named. Method: image files made here, and the requests that the model server received.
 import { describe, expect, test } from 'vitest';
 import { png, widthOfPng } from './rig/png.ts';
 import type { Block, ReceivedRequest } from './rig/received-request.ts';

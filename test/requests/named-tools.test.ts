@@ -1,5 +1,6 @@
-// Goal: no prompt sends an agent to a tool that it does not have. Method: agents of every prompt mode and several policies, asked directly, in
-// a group and as subagents of both kinds; what each model request names as a tool must be among its tools.
+// Goal: no prompt sends an agent to a tool that it does not have. Method: agents of every prompt
+// mode and several policies, asked directly, in a group and as subagents of both kinds; what each
+// model request names as a tool must be among its tools.
 import { expect, test } from 'vitest';
 import { BUILT_IN_TOOLS } from '../../src/core/tool-policy.ts';
 import { textOf, type ReceivedRequest } from './rig/received-request.ts';
@@ -32,7 +33,10 @@ const holder = useService({
 /** Other tools that a prompt of such a service has named once, or may. */
 const FURTHER = ['gateway', 'apply_patch', 'web_search', 'memory_append'];
 
-/** The tools that a text sends its reader to: a name that is no word, or one in the form of a call or of a name. */
+/**
+ * The tools that a text sends its reader to: a name that is no word, or one in the form of a call
+ * or of a name.
+ */
 function namedTools(text: string): string[] {
   return [...BUILT_IN_TOOLS, ...FURTHER].filter((name) => {
     const forms = [`\`${name}\``, `\\b${name}\\(`, `\\b(?:run|use) ${name}\\b`, `\\b${name} tool\\b`];

@@ -1,6 +1,6 @@
-// Goal: plugins change a prompt at the documented places, in the order of their priorities, and nowhere else; what they put in front of
-// the history survives every later step and is not stored. Method: a service with two plugins, and the requests that its model
-// server received.
+// Goal: plugins change a prompt at the documented places, in the order of their priorities, and
+// nowhere else; what they put in front of the history survives every later step and is not stored.
+// Method: a service with two plugins, and the requests that its model server received.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
-// Goal: long results of tools are shortened in what the model is sent, the old ones first and never what it works with, and no row
-// changes. Method: an agent with a small context window whose cache is always cold, and the requests that its model server
-// received.
+// Goal: long results of tools are shortened in what the model is sent, the old ones first and never
+// what it works with, and no row changes. Method: an agent with a small context window whose cache
+// is always cold, and the requests that its model server received.
 import { describe, expect, test } from 'vitest';
 import type { ReceivedRequest } from './rig/received-request.ts';
 import { useService } from './rig/use-service.ts';

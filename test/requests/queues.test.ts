@@ -1,6 +1,6 @@
-// Goal: what waits together reaches the model together in the documented frame, or one by one, as the message, else its session, else
-// its channel, else the configuration says. Method: a model that takes its time while messages come in, and the requests that its
-// server received.
+// Goal: what waits together reaches the model together in the documented frame, or one by one, as
+// the message, else its session, else its channel, else the configuration says. Method: a model
+// that takes its time while messages come in, and the requests that its server received.
 import { describe, expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { useService } from './rig/use-service.ts';
@@ -12,7 +12,10 @@ const holder = useService({
   },
 });
 
-/** Sends two messages while a turn of the session waits for its model; resolves with the prompts after that turn. */
+/**
+ * Sends two messages while a turn of the session waits for its model; resolves with the prompts
+ * after that turn.
+ */
 async function promptsAfter(message: object, session = holder.service.newSession()): Promise<string[]> {
   const { service } = holder;
   const before = service.requestsOf(session).length;

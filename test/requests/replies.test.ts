@@ -1,5 +1,5 @@
-// Goal: silence is silence, and a token that slipped into a reply is not shown. Method: replies that the model server is told to give,
-// through a running service.
+// Goal: silence is silence, and a token that slipped into a reply is not shown. Method: replies
+// that the model server is told to give, through a running service.
 import { describe, expect, test } from 'vitest';
 import { useService } from './rig/use-service.ts';
 

@@ -1,5 +1,6 @@
-// Goal: the system role keeps its bytes from turn to turn, whatever strangers say and whatever becomes of the files, so that the
-// provider's cache keeps it. Method: conversations through a running service, and the requests that its model server received.
+// Goal: the system role keeps its bytes from turn to turn, whatever strangers say and whatever
+// becomes of the files, so that the provider's cache keeps it. Method: conversations through a
+// running service, and the requests that its model server received.
 import { describe, expect, test } from 'vitest';
 import { placesOf } from './rig/prompt-text.ts';
 import { useService } from './rig/use-service.ts';

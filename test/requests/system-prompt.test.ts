@@ -1,6 +1,7 @@
-// Goal: the system role that a model receives has the documented sections in their order, each under its condition and in its modes,
-// the same bytes from turn to turn, and no word of a stranger. Method: a service with everything switched on, agents with less, and
-// the requests that its model server received.
+// Goal: the system role that a model receives has the documented sections in their order, each
+// under its condition and in its modes, the same bytes from turn to turn, and no word of a
+// stranger. Method: a service with everything switched on, agents with less, and the requests that
+// its model server received.
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { shareAmongTests } from '../servers/share-among-tests.ts';

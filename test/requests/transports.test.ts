@@ -1,5 +1,6 @@
-// Goal: a plugin may serve the models of a provider, and a model that no provider serves is refused when the service starts or when it is
-// set. Method: services with such a plugin and without, and a model server that must hear nothing of it.
+// Goal: a plugin may serve the models of a provider, and a model that no provider serves is refused
+// when the service starts or when it is set. Method: services with such a plugin and without, and a
+// model server that must hear nothing of it.
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { openServiceRig } from '../service/rig/service-rig.ts';

@@ -1,5 +1,6 @@
-// Goal: the last user message that a model receives has the documented layout, labels and order, and nothing of another turn. Method:
-// messages through the API of a running service; judged is what its model server received.
+// Goal: the last user message that a model receives has the documented layout, labels and order,
+// and nothing of another turn. Method: messages through the API of a running service; judged is
+// what its model server received.
 import { describe, expect, test } from 'vitest';
 import { blocksOf, layout, placesOf } from './rig/prompt-text.ts';
 import { useService } from './rig/use-service.ts';

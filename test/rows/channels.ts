@@ -17,7 +17,9 @@ export async function readBodies(store: Store, session: string): Promise<StoredB
   return (await send<{ body: StoredBody }>(store, sql, [`agent:main:${session}`])).map(({ body }) => body);
 }
 
-/** The texts of all messages by the chat that they were written in, in the order of their sessions. */
+/**
+ * The texts of all messages by the chat that they were written in, in the order of their sessions.
+ */
 export function readChats(store: Store): Promise<{ chat: string; texts: string[] }[]> {
   const sql = `select i.body ->> 'chatId' as chat, array_agg(i.body ->> 'text' order by i.seq) as texts from holdfast.inbox i where i.kind = 'message' group by 1`;
   return send(store, sql);
@@ -74,7 +76,10 @@ export async function readTextsOf(store: Store, senderId: string): Promise<strin
   return (await send<{ text: string }>(store, sql, [senderId])).map(({ text }) => text);
 }
 
-/** How many deliveries there are to chats of an account, given as `channel:telegram/main`, sessions whose keys begin with `sessions`, and model calls. */
+/**
+ * How many deliveries there are to chats of an account, given as `channel:telegram/main`, sessions
+ * whose keys begin with `sessions`, and model calls.
+ */
 export async function countOfCrowd(store: Store, { account, sessions }: { account: string; sessions: string }) {
   const sql = `select (select count(*)::int from holdfast.deliveries where target ->> 'url' like $1 || '/%') as notices,
   (select count(*)::int from holdfast.sessions where key like $2 || '%') as sessions,

@@ -1,4 +1,5 @@
-// What was put into the inboxes of sessions: messages, announcements, items of batches, ticks of schedules.
+// What was put into the inboxes of sessions: messages, announcements, items of batches, ticks of
+// schedules.
 import { newId } from '../../src/ids.ts';
 import { table, type Store } from './table.ts';
 import { readTurns } from './turns.ts';

@@ -1,4 +1,5 @@
-// A database with many rows of every kind, and the plans of its queries, for tests that no query reads a whole growing table.
+// A database with many rows of every kind, and the plans of its queries, for tests that no query
+// reads a whole growing table.
 import type { PoolClient } from 'pg';
 import { rollUp, countSessions } from '../../src/features/costs/store/roll-up.ts';
 import { createStoreRig, type StoreRig } from '../store/store-rig.ts';

@@ -1,7 +1,11 @@
-// A database that refuses some writes, as no input makes it: for tests of what is left when a statement fails.
+// A database that refuses some writes, as no input makes it: for tests of what is left when a
+// statement fails.
 import { send, type Store } from './table.ts';
 
-/** Until the returned function is called, the table refuses the rows that meet a condition of `new` and `old`. */
+/**
+ * Until the returned function is called, the table refuses the rows that meet a condition of `new`
+ * and `old`.
+ */
 export async function refuseWrites(
   store: Store,
   {
@@ -26,7 +30,10 @@ export async function refuseWrites(
   };
 }
 
-/** Until the returned function is called, the upload of a batch is deleted while its items are stored. */
+/**
+ * Until the returned function is called, the upload of a batch is deleted while its items are
+ * stored.
+ */
 export async function deleteUploads(store: Store): Promise<() => Promise<void>> {
   await send(
     store,

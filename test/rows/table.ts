@@ -1,5 +1,5 @@
-// How tests read and write rows. Each file beside this one declares the tables of one thing: a table that changes is changed in one
-// place, and what tests say of it is checked by types.
+// How tests read and write rows. Each file beside this one declares the tables of one thing: a
+// table that changes is changed in one place, and what tests say of it is checked by types.
 
 /** What sends SQL: a rig, a pool or a client. */
 export type Store =
@@ -98,7 +98,10 @@ export const atMost = (value: unknown): Condition => new Condition('<=', value);
 /** JSON that has at least these fields. */
 export const having = (fields: object): Condition => new Condition('@>', JSON.stringify(fields));
 
-/** One value, a list of the possible ones, or a comparison. Undefined is an error: it would match nothing. */
+/**
+ * One value, a list of the possible ones, or a comparison. Undefined is an error: it would match
+ * nothing.
+ */
 type Wanted<T> = T | readonly T[] | Condition | undefined;
 type Where<C extends Columns> = { [N in Name<C>]?: Wanted<Row<C>[N]> } & {
   /** The rows of this session, also where the table knows the turn only. */

@@ -1,5 +1,5 @@
-// Which prompt the scripted model uses for the current turn. Goal: a script continues across tool results and steered messages, and
-// never leaks into the next turn.
+// Which prompt the scripted model uses for the current turn. Goal: a script continues across tool
+// results and steered messages, and never leaks into the next turn.
 import { describe, expect, test } from 'vitest';
 import { findPrompt, latestPromptKey } from '../../scripted-model/find-prompt.ts';
 import type { WireMessage } from '../../scripted-model/wire.ts';

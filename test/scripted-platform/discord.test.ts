@@ -1,9 +1,11 @@
-// The scripted Discord as Discord's own clients read it: its wires, its checks, and the faults and people that a test plays.
+// The scripted Discord as Discord's own clients read it: its wires, its checks, and the faults and
+// people that a test plays.
 import { REST, type DiscordAPIError, type RateLimitError } from '@discordjs/rest';
 import { WebSocketManager, WebSocketShardEvents, type SessionInfo } from '@discordjs/ws';
 import { Routes, type APIMessage, type GatewayIntentBits } from 'discord-api-types/v10';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { DISCORD_BOT, startScriptedDiscord, type ScriptedDiscord } from '../../scripted-platform/discord/scripted-discord.ts'; // prettier-ignore
+// prettier-ignore
+import { DISCORD_BOT, startScriptedDiscord, type ScriptedDiscord } from '../../scripted-platform/discord/scripted-discord.ts';
 
 const CHANNEL = '2001';
 const messages = Routes.channelMessages(CHANNEL);

@@ -1,4 +1,5 @@
-// The address of a bot to which a scripted platform pushes: it keeps what arrives and answers with the statuses that a test asks for.
+// The address of a bot to which a scripted platform pushes: it keeps what arrives and answers with
+// the statuses that a test asks for.
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 

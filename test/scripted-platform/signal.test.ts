@@ -1,6 +1,8 @@
-// The scripted Signal as a client of signal-cli's daemon reads it: its wire, its checks, and the faults and people that a test plays.
+// The scripted Signal as a client of signal-cli's daemon reads it: its wire, its checks, and the
+// faults and people that a test plays.
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { SIGNAL_NUMBER, startScriptedSignal, type ScriptedSignal } from '../../scripted-platform/signal/scripted-signal.ts'; // prettier-ignore
+// prettier-ignore
+import { SIGNAL_NUMBER, startScriptedSignal, type ScriptedSignal } from '../../scripted-platform/signal/scripted-signal.ts';
 
 let signal: ScriptedSignal;
 

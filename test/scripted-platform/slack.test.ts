@@ -1,4 +1,5 @@
-// The scripted Slack as Slack's own clients read it: its wires, its checks, and the faults and people that a test plays.
+// The scripted Slack as Slack's own clients read it: its wires, its checks, and the faults and
+// people that a test plays.
 import { SocketModeClient, LogLevel } from '@slack/socket-mode';
 import { WebClient } from '@slack/web-api';
 import { createHmac } from 'node:crypto';
@@ -133,17 +134,21 @@ test('events are posted, signed, once the receiver has answered with the challen
   slack.say({ channel: 'C1', text: '<@U0BOT> hello' });
   await expect.poll(() => events.posted.length).toBe(2);
   const bodies = events.posted.map(({ body }) => body);
-  expect(bodies.map(({ event }) => [event?.type, event?.channel, event?.text])).toEqual([['message', 'C1', '<@U0BOT> hello'], ['app_mention', 'C1', '<@U0BOT> hello']]); // prettier-ignore
+  // prettier-ignore
+  expect(bodies.map(({ event }) => [event?.type, event?.channel, event?.text])).toEqual([['message', 'C1', '<@U0BOT> hello'], ['app_mention', 'C1', '<@U0BOT> hello']]);
   expect(bodies[0]?.event_id).not.toBe(bodies[1]?.event_id);
   for (const { headers, text } of events.posted) {
-    const digest = createHmac('sha256', SLACK_APP.signingSecret).update(`v0:${String(headers['x-slack-request-timestamp'])}:${text}`).digest('hex'); // prettier-ignore
+    // prettier-ignore
+    const digest = createHmac('sha256', SLACK_APP.signingSecret).update(`v0:${String(headers['x-slack-request-timestamp'])}:${text}`).digest('hex');
     expect(headers['x-slack-signature']).toBe(`v0=${digest}`);
   }
-  const sent = await client.chat.postMessage({ channel: 'C1', text: 'Sure?', blocks: [{ type: 'actions', elements: [{ type: 'button', text: { type: 'plain_text', text: 'Yes' }, action_id: 'answer', value: 'yes:1' }] }] }); // prettier-ignore
+  // prettier-ignore
+  const sent = await client.chat.postMessage({ channel: 'C1', text: 'Sure?', blocks: [{ type: 'actions', elements: [{ type: 'button', text: { type: 'plain_text', text: 'Yes' }, action_id: 'answer', value: 'yes:1' }] }] });
   slack.press({ channel: 'C1', ts: sent.ts ?? '', button: 'Yes' });
   await expect.poll(() => events.posted.length).toBe(4);
   const payload = JSON.parse(new URLSearchParams(events.posted[3]?.text).get('payload') ?? '') as unknown;
-  expect(payload).toMatchObject({ type: 'block_actions', user: { id: 'U42' }, channel: { id: 'C1' }, container: { message_ts: sent.ts }, actions: [{ action_id: 'answer', value: 'yes:1' }] }); // prettier-ignore
+  // prettier-ignore
+  expect(payload).toMatchObject({ type: 'block_actions', user: { id: 'U42' }, channel: { id: 'C1' }, container: { message_ts: sent.ts }, actions: [{ action_id: 'answer', value: 'yes:1' }] });
 });
 
 test('an event that is not accepted is posted three more times, with the number and the reason', async () => {
@@ -152,7 +157,8 @@ test('an event that is not accepted is posted three more times, with the number 
   events.answers.push(500, 500, 500, 500);
   slack.say('lost');
   await expect.poll(() => events.posted.length).toBe(4);
-  expect(events.posted.map(({ headers }) => [headers['x-slack-retry-num'], headers['x-slack-retry-reason']])).toEqual([[undefined, undefined], ['1', 'http_error'], ['2', 'http_error'], ['3', 'http_error']]); // prettier-ignore
+  // prettier-ignore
+  expect(events.posted.map(({ headers }) => [headers['x-slack-retry-num'], headers['x-slack-retry-reason']])).toEqual([[undefined, undefined], ['1', 'http_error'], ['2', 'http_error'], ['3', 'http_error']]);
   expect(new Set(events.posted.map(({ body }) => body.event_id)).size).toBe(1);
   slack.disturb({ reorder: 2 });
   slack.say('first');

@@ -1,4 +1,5 @@
-// The scripted Telegram as grammY's client reads it: its wire, its checks, and the faults and people that a test plays.
+// The scripted Telegram as grammY's client reads it: its wire, its checks, and the faults and
+// people that a test plays.
 import { Api, GrammyError, InputFile } from 'grammy';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
@@ -90,7 +91,8 @@ test('a webhook receives each update with the secret token until it accepts it, 
     pending_update_count: 0,
     last_error_message: 'Wrong response from the webhook: 503',
   });
-  expect(telegram.pushes.entries.map(({ attempt, status }) => [attempt, status])).toEqual([[1, 500], [2, 503], [3, 200], [1, 200], [1, 200]]); // prettier-ignore
+  // prettier-ignore
+  expect(telegram.pushes.entries.map(({ attempt, status }) => [attempt, status])).toEqual([[1, 500], [2, 503], [3, 200], [1, 200], [1, 200]]);
 });
 
 test('pushes are duplicated and reordered on request', async () => {
@@ -165,14 +167,16 @@ test.each([
 test('a bot answers messages, writes into topics and edits what it wrote', async () => {
   const chat = { id: -1_001_234, title: 'Team' };
   const said = telegram.say({ chat, threadId: 5, text: '/ask@scripted_bot why' });
-  expect(said).toMatchObject({ message_id: 1, chat: { type: 'supergroup', is_forum: true }, is_topic_message: true, entities: [{ type: 'bot_command', offset: 0, length: 17 }] }); // prettier-ignore
+  // prettier-ignore
+  expect(said).toMatchObject({ message_id: 1, chat: { type: 'supergroup', is_forum: true }, is_topic_message: true, entities: [{ type: 'bot_command', offset: 0, length: 17 }] });
   const sent = await api.sendMessage(chat.id, 'Because', { message_thread_id: 5, reply_parameters: { message_id: 1 } });
   expect(sent).toMatchObject({ message_thread_id: 5, reply_to_message: { message_id: 1 } });
   expect(await refusalOf(api.sendMessage(chat.id, 'x', { message_thread_id: 6 }))).toEqual([
     400,
     'Bad Request: message thread not found',
   ]);
-  expect(await refusalOf(api.sendMessage(chat.id, 'x', { reply_parameters: { message_id: 99 } }))).toEqual([400, 'Bad Request: message to be replied not found']); // prettier-ignore
+  // prettier-ignore
+  expect(await refusalOf(api.sendMessage(chat.id, 'x', { reply_parameters: { message_id: 99 } }))).toEqual([400, 'Bad Request: message to be replied not found']);
   await api.editMessageText(chat.id, sent.message_id, 'Because *yes*', { parse_mode: 'Markdown' });
   expect(telegram.messages(chat.id).map(({ text }) => text)).toEqual(['/ask@scripted_bot why', 'Because yes']);
   const same = api.editMessageText(chat.id, sent.message_id, 'Because *yes*', { parse_mode: 'Markdown' });
@@ -207,7 +211,8 @@ test('files go both ways', async () => {
     caption_entities: [{ type: 'bold' }],
   });
   expect(telegram.calls.entries.at(-1)?.files).toMatchObject([{ name: 'table.csv', bytes: Buffer.from('a,b') }]);
-  expect(await refusalOf(api.sendDocument(42, new InputFile(Buffer.from('a'), 'a'), { caption: 'a'.repeat(1025) }))).toEqual([400, 'Bad Request: message caption is too long']); // prettier-ignore
+  // prettier-ignore
+  expect(await refusalOf(api.sendDocument(42, new InputFile(Buffer.from('a'), 'a'), { caption: 'a'.repeat(1025) }))).toEqual([400, 'Bad Request: message caption is too long']);
   telegram.say({
     text: 'Both',
     files: [
@@ -216,7 +221,8 @@ test('files go both ways', async () => {
     ],
   });
   const album = (await api.getUpdates({ offset: -2 })).map(({ message }) => message);
-  expect(album.map((message) => [message?.caption, message?.media_group_id])).toEqual([['Both', expect.any(String)], [undefined, album[0]?.media_group_id]]); // prettier-ignore
+  // prettier-ignore
+  expect(album.map((message) => [message?.caption, message?.media_group_id])).toEqual([['Both', expect.any(String)], [undefined, album[0]?.media_group_id]]);
 });
 
 test('edits, reactions and presses of people reach the bot, reactions only if it asks for them', async () => {
@@ -248,8 +254,10 @@ test('edits, reactions and presses of people reach the bot, reactions only if it
   expect((await refusalOf(api.answerCallbackQuery('press-0')))[1]).toContain('query ID is invalid');
   await api.setMessageReaction(42, said.message_id, [{ type: 'emoji', emoji: '👀' }]);
   await api.sendChatAction(42, 'typing');
-  expect((await refusalOf(api.setMessageReaction(42, said.message_id, [{ type: 'emoji', emoji: '🦖' as '👍' }])))[1]).toBe('Bad Request: REACTION_INVALID'); // prettier-ignore
-  expect((await refusalOf(api.sendMessage(42, 'x', { reply_markup: { inline_keyboard: [[{ text: 'a', callback_data: 'a'.repeat(65) }]] } })))[1]).toBe('Bad Request: BUTTON_DATA_INVALID'); // prettier-ignore
+  // prettier-ignore
+  expect((await refusalOf(api.setMessageReaction(42, said.message_id, [{ type: 'emoji', emoji: '🦖' as '👍' }])))[1]).toBe('Bad Request: REACTION_INVALID');
+  // prettier-ignore
+  expect((await refusalOf(api.sendMessage(42, 'x', { reply_markup: { inline_keyboard: [[{ text: 'a', callback_data: 'a'.repeat(65) }]] } })))[1]).toBe('Bad Request: BUTTON_DATA_INVALID');
 });
 
 test('calls meet the faults that are armed for their method and chat', async () => {
@@ -275,7 +283,8 @@ test('calls meet the faults that are armed for their method and chat', async () 
   telegram.faults.arm({ kind: 'hang' });
   await expect(api.sendMessage(42, 'hangs', {}, AbortSignal.timeout(50) as never)).rejects.toThrow('Network request');
   expect(telegram.messages(42).map(({ text }) => text)).toEqual(['Hi', 'before', 'kept']);
-  expect(telegram.calls.entries.slice(-3).map(({ fault, isDone, status }) => [fault, isDone, status])).toEqual([['close', false, null], ['accept-then-close', true, null], ['hang', false, null]]); // prettier-ignore
+  // prettier-ignore
+  expect(telegram.calls.entries.slice(-3).map(({ fault, isDone, status }) => [fault, isDone, status])).toEqual([['close', false, null], ['accept-then-close', true, null], ['hang', false, null]]);
   telegram.setChat({ chat: 42, blocked: true });
   expect(await refusalOf(api.sendMessage(42, 'x'))).toEqual([403, 'Forbidden: bot was blocked by the user']);
 });
@@ -302,7 +311,8 @@ test('everything can be played over HTTP', async () => {
   });
   await api.sendMessage(7, 'Good morning');
   expect(await control('messages?chat=7')).toMatchObject({ messages: [{ text: 'Hello' }, { text: 'Good morning' }] });
-  expect(await control('calls?method=sendMessage')).toMatchObject({ count: 1, calls: [{ chat: '7', parameters: { text: 'Good morning' }, status: 200, isDone: true }] }); // prettier-ignore
+  // prettier-ignore
+  expect(await control('calls?method=sendMessage')).toMatchObject({ count: 1, calls: [{ chat: '7', parameters: { text: 'Good morning' }, status: 200, isDone: true }] });
   expect(await control('faults', { method: 'sendMessage', kind: 'nothing' })).toMatchObject({
     ok: false,
     error: expect.stringContaining('kind') as string,

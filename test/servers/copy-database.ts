@@ -1,5 +1,6 @@
-// Restores a database into another cluster, as operators do: with pg_dump and pg_restore of Debian's PostgreSQL 15 where both servers
-// are of that version, or, with no other program than the tests have, by migrating the new database and copying every row.
+// Restores a database into another cluster, as operators do: with pg_dump and pg_restore of
+// Debian's PostgreSQL 15 where both servers are of that version, or, with no other program than the
+// tests have, by migrating the new database and copying every row.
 import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +13,10 @@ import { migrateQueue } from '../../workers/queue/migrate-queue.ts';
 const run = promisify(execFile);
 const binDir = '/usr/lib/postgresql/15/bin';
 
-/** Takes a backup of `fromUrl` now; the returned function restores it into the empty database at `toUrl`. */
+/**
+ * Takes a backup of `fromUrl` now; the returned function restores it into the empty database at
+ * `toUrl`.
+ */
 export type Backup = (fromUrl: string) => Promise<(toUrl: string) => Promise<void>>;
 
 /** With `pg_dump -Fc` and `pg_restore`. */

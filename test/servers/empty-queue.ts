@@ -6,8 +6,9 @@ const emptiedWithinMs = 60_000;
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
- * Deletes everything that BullMQ keeps but its list of migrations. BullMQ's functions lock the tables in other orders, so this never waits for
- * a table while it holds another one: it takes all of them at once, or none and tries again. A deadlock could end a statement of a worker.
+ * Deletes everything that BullMQ keeps but its list of migrations. BullMQ's functions lock the
+ * tables in other orders, so this never waits for a table while it holds another one: it takes all
+ * of them at once, or none and tries again. A deadlock could end a statement of a worker.
  */
 export async function emptyQueue(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });

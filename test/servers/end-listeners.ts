@@ -1,4 +1,5 @@
-// Ends the connections on which workers wait for jobs, as a network failure or an operator does. The other connections stay.
+// Ends the connections on which workers wait for jobs, as a network failure or an operator does.
+// The other connections stay.
 import { Redis } from 'ioredis';
 import pg from 'pg';
 

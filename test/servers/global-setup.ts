@@ -1,4 +1,5 @@
-// Runs once before the tests of a project and once after them: the PostgreSQL server that all projects share.
+// Runs once before the tests of a project and once after them: the PostgreSQL server that all
+// projects share.
 import type { TestProject } from 'vitest/node';
 import { createTemplate, startSharedPostgres } from './postgres.ts';
 import type { PostgresServer } from './postgres-server.ts';
@@ -7,7 +8,10 @@ import { isRedisWanted } from './redis.ts';
 /** Vitest loads this file for each project anew, in one process. */
 const holder = globalThis as { testPostgres?: { server: Promise<PostgresServer>; projects: number } | undefined };
 
-/** Starts the server, unless another project has, and gives the tests its address; the returned function stops it after the last project. */
+/**
+ * Starts the server, unless another project has, and gives the tests its address; the returned
+ * function stops it after the last project.
+ */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const shared = (holder.testPostgres ??= { server: startServer(), projects: 0 });
   shared.projects += 1;

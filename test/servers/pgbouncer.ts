@@ -1,4 +1,5 @@
-// A PgBouncer of a test's own before a PostgreSQL server, on a free loopback port. Needs the `pgbouncer` binary.
+// A PgBouncer of a test's own before a PostgreSQL server, on a free loopback port. Needs the
+// `pgbouncer` binary.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -20,7 +21,10 @@ export function hasPgbouncer(): boolean {
   return folders.some((folder) => existsSync(join(folder, 'pgbouncer')));
 }
 
-/** Starts one before the database; `settings` are lines of its configuration, over those that it needs to run. */
+/**
+ * Starts one before the database; `settings` are lines of its configuration, over those that it
+ * needs to run.
+ */
 export async function startPgbouncer(
   databaseUrl: string,
   settings: readonly string[],

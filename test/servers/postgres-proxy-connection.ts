@@ -1,5 +1,6 @@
-// One client connection of a PostgreSQL proxy: two pumps, one for each direction, that forward bytes as they came and stop at
-// the breakpoints. Requests are sent when they are whole; answers flow through unless a breakpoint waits behind them.
+// One client connection of a PostgreSQL proxy: two pumps, one for each direction, that forward
+// bytes as they came and stop at the breakpoints. Requests are sent when they are whole; answers
+// flow through unless a breakpoint waits behind them.
 import type { Socket } from 'node:net';
 import {
   MessageReader,
@@ -15,7 +16,10 @@ import { passBreakpoints, type RoundTrip, type RoundTrips, type TakenBreakpoint 
 interface Pending {
   trip: RoundTrip;
   after: TakenBreakpoint[];
-  /** False between Flush and Sync: the client waits for a part of the answer, which cannot be held back. */
+  /**
+   * False between Flush and Sync: the client waits for a part of the answer, which cannot be held
+   * back.
+   */
   isWhole: boolean;
   failed: boolean;
 }
@@ -47,7 +51,8 @@ export class ProxiedConnection {
   /** Serves the connection until either side ends it; never rejects. */
   async run(): Promise<void> {
     const toServer = this.#pumpClient().then(
-      // The client closed the connection normally: its requests are still executed, as they would be without a proxy.
+      // The client closed the connection normally: its requests are still executed, as they would
+      // be without a proxy.
       () => this.#upstream.end(),
       () => this.#upstream.destroy(),
     );
@@ -88,7 +93,8 @@ export class ProxiedConnection {
 
   /** Takes one message of the client; false when the connection is to end. */
   async #request(message: WireMessage): Promise<boolean> {
-    // Before the first ReadyForQuery the messages are passwords; copy data and Terminate are no round trips either.
+    // Before the first ReadyForQuery the messages are passwords; copy data and Terminate are no
+    // round trips either.
     if (!this.#isReady || 'dcfX'.includes(message.type)) {
       this.#upstream.write(message.bytes);
       return true;
@@ -113,7 +119,10 @@ export class ProxiedConnection {
     this.#parsed.push(sql);
   }
 
-  /** Sends the held bytes, after the breakpoints before them; the first part of a request opens its round trip. */
+  /**
+   * Sends the held bytes, after the breakpoints before them; the first part of a request opens its
+   * round trip.
+   */
   async #send(isWhole: boolean): Promise<boolean> {
     if (this.#current === null) {
       const trip = this.#trips.begin(this.#label, this.#number, this.#bound.length > 0 ? this.#bound : this.#parsed);

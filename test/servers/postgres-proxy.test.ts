@@ -34,7 +34,10 @@ afterEach(async () => {
   await endBackends();
 });
 
-/** Ends statements that the server still executes for broken connections; the next test must not see the rows of this one. */
+/**
+ * Ends statements that the server still executes for broken connections; the next test must not see
+ * the rows of this one.
+ */
 async function endBackends(): Promise<void> {
   const others = `from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`;
   await direct.query(`select pg_terminate_backend(pid) ${others}`);
@@ -185,7 +188,8 @@ describe('breaking', () => {
       },
     });
     const query = held.query('/* insert */ insert into note values (1)');
-    // Awaited below; when the test fails before that, it is interrupted and its rejection is ignored.
+    // Awaited below; when the test fails before that, it is interrupted and its rejection is
+    // ignored.
     query.catch(() => undefined);
     await hit.promise;
     await other.query('/* insert */ insert into note values (2)');
@@ -276,8 +280,9 @@ describe('breaking', () => {
   });
 });
 
-// The crash tests observe a worker through the proxy. A proxy that delays each round trip, for example by collecting bytes for a while,
-// would change what they observe: an ordinary round trip takes a fraction of a millisecond, and Nagle's algorithm alone adds 40.
+// The crash tests observe a worker through the proxy. A proxy that delays each round trip, for
+// example by collecting bytes for a while, would change what they observe: an ordinary round trip
+// takes a fraction of a millisecond, and Nagle's algorithm alone adds 40.
 test('the median round trip through the proxy takes less than ten times as long as without it', async () => {
   const client = await connected();
   const proxied: number[] = [];

@@ -1,11 +1,13 @@
-// A TCP proxy in front of PostgreSQL that knows where a protocol round trip begins and ends, so that a test can do something
-// to a client at any of them: before the server sees the request, or after it executed the request and before the client
-// hears of it. One proxy per client process tells whose round trip it is; `application_name` tells which of its pools.
+// A TCP proxy in front of PostgreSQL that knows where a protocol round trip begins and ends, so
+// that a test can do something to a client at any of them: before the server sees the request, or
+// after it executed the request and before the client hears of it. One proxy per client process
+// tells whose round trip it is; `application_name` tells which of its pools.
 //
 //   client ── messages up to Sync, or one Query ──> [before] ──> server
 //   client <── [after] <── everything up to ReadyForQuery ────── server
 //
-// Invariants: bytes are never changed or reordered, and a request that is not at a breakpoint is never delayed.
+// Invariants: bytes are never changed or reordered, and a request that is not at a breakpoint is
+// never delayed.
 import { once } from 'node:events';
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
 import { ProxiedConnection } from './postgres-proxy-connection.ts';
@@ -17,7 +19,10 @@ export interface PostgresProxy {
   urlFor(databaseUrl: string): string;
   /** Breaks once, at the round trip that the breakpoint describes. */
   arm(breakpoint: Breakpoint): ArmedBreakpoint;
-  /** Calls the listener when a request is complete (`pending`) and again when its answer is. Returns the function that removes it. */
+  /**
+   * Calls the listener when a request is complete (`pending`) and again when its answer is. Returns
+   * the function that removes it.
+   */
   onRoundTrip(listener: (trip: RoundTrip) => void): () => void;
   /** Destroys all connections as a network failure would; new ones are accepted. */
   sever(): void;

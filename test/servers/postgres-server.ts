@@ -1,6 +1,7 @@
-// A PostgreSQL server of a test's own: a fresh cluster in a temporary directory on a free port, that can be killed as a crash
-// would and started again on the same data. Uses the binaries of Debian's PostgreSQL 15 where they are, else the ones of the
-// embedded package. As root the server runs as `postgres` or `nobody`, because it refuses to run as root.
+// A PostgreSQL server of a test's own: a fresh cluster in a temporary directory on a free port,
+// that can be killed as a crash would and started again on the same data. Uses the binaries of
+// Debian's PostgreSQL 15 where they are, else the ones of the embedded package. As root the server
+// runs as `postgres` or `nobody`, because it refuses to run as root.
 import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -21,11 +22,18 @@ export interface PostgresServer {
   url: string;
   /** Of another database, which is created when it is missing. */
   createDatabase(name: string): Promise<string>;
-  /** SIGKILLs the postmaster and all of its backends together: the files stay as after a power cut. */
+  /**
+   * SIGKILLs the postmaster and all of its backends together: the files stay as after a power cut.
+   */
   kill(): Promise<void>;
-  /** Stops all of its processes as a machine that hangs would; the function that it returns continues them. */
+  /**
+   * Stops all of its processes as a machine that hangs would; the function that it returns
+   * continues them.
+   */
   freeze(): () => void;
-  /** Starts it again on the same data and port after `kill`; resolves when it accepts connections. */
+  /**
+   * Starts it again on the same data and port after `kill`; resolves when it accepts connections.
+   */
   restart(): Promise<void>;
   /** Ends the server and removes its files. */
   stop(): Promise<void>;
@@ -44,8 +52,9 @@ interface Cluster {
 const settings = ['max_connections=300', 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
 
 /**
- * Creates a cluster in a new directory of `parent` and starts its server. `version` 15 requires Debian's, `embedded` the packaged one;
- * absent: Debian's where it is installed. `more` settings are added to the defaults, as `name=value`.
+ * Creates a cluster in a new directory of `parent` and starts its server. `version` 15 requires
+ * Debian's, `embedded` the packaged one; absent: Debian's where it is installed. `more` settings
+ * are added to the defaults, as `name=value`.
  */
 export async function startPostgresServer(
   version?: 15 | 'embedded',
@@ -114,7 +123,10 @@ function programsOf(version: 15 | 'embedded' | undefined, user: OsUser | null): 
   return locateBinaries(user, () => {});
 }
 
-/** Starts the postmaster and waits until it says that it is ready; a crash recovery is part of the wait. */
+/**
+ * Starts the postmaster and waits until it says that it is ready; a crash recovery is part of the
+ * wait.
+ */
 async function startPostmaster({ postgres, dataDir, port, user, more }: Cluster): Promise<ChildProcess> {
   const flags = ['-D', dataDir, '-p', String(port), ...[...settings, ...more].flatMap((setting) => ['-c', setting])];
   // Read the readiness from its log line, so the level of messages to the log must show it.
@@ -138,7 +150,9 @@ async function startPostmaster({ postgres, dataDir, port, user, more }: Cluster)
   return child;
 }
 
-/** Starts it once the system has released the memory of the killed backends, which takes a while. */
+/**
+ * Starts it once the system has released the memory of the killed backends, which takes a while.
+ */
 async function startAfterKill(cluster: Cluster): Promise<ChildProcess> {
   const deadlineMs = performance.now() + memoryFreedWithinMs;
   for (;;) {

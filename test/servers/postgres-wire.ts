@@ -1,5 +1,5 @@
-// Just enough of PostgreSQL's wire protocol (version 3) to find where messages begin and end and which SQL they carry. Nothing
-// here reads values or rows; bytes are passed on as they came.
+// Just enough of PostgreSQL's wire protocol (version 3) to find where messages begin and end and
+// which SQL they carry. Nothing here reads values or rows; bytes are passed on as they came.
 
 /** One complete message: its type letter and all of its bytes, header included. */
 export interface WireMessage {
@@ -38,8 +38,9 @@ export class MessageReader {
   }
 
   /**
-   * Returns the packet with which a client begins, or null while it is not complete. Bytes after it are kept: call again after
-   * a packet of kind `encryption`, and `push` with an empty chunk after the others.
+   * Returns the packet with which a client begins, or null while it is not complete. Bytes after it
+   * are kept: call again after a packet of kind `encryption`, and `push` with an empty chunk after
+   * the others.
    */
   pushStartup(chunk: Buffer): StartupPacket | null {
     const bytes = Buffer.concat([this.#rest, chunk]);
@@ -61,7 +62,9 @@ export function sqlOfQuery(message: WireMessage): string {
   return stringAt(message.bytes, headerBytes).text;
 }
 
-/** Statement name and SQL text of a Parse message (`P`); the unnamed statement has an empty name. */
+/**
+ * Statement name and SQL text of a Parse message (`P`); the unnamed statement has an empty name.
+ */
 export function statementOfParse(message: WireMessage): { name: string; sql: string } {
   const name = stringAt(message.bytes, headerBytes);
   return { name: name.text, sql: stringAt(message.bytes, name.end).text };
@@ -73,12 +76,18 @@ export function statementOfBind(message: WireMessage): string {
   return stringAt(message.bytes, portal.end).text;
 }
 
-/** The transaction state in a ReadyForQuery message (`Z`): `I` idle, `T` in a transaction, `E` in a failed one. */
+/**
+ * The transaction state in a ReadyForQuery message (`Z`): `I` idle, `T` in a transaction, `E` in a
+ * failed one.
+ */
 export function transactionStateOf(message: WireMessage): string {
   return String.fromCharCode(message.bytes.readUInt8(headerBytes));
 }
 
-/** The name in a comment that begins a statement: `claim` for `/* claim *\/ update ...`; null when there is none. */
+/**
+ * The name in a comment that begins a statement: `claim` for `/* claim *\/ update ...`; null when
+ * there is none.
+ */
 export function tagOfSql(sql: string): string | null {
   return /^\s*\/\*\s*(.{1,60}?)\s*\*\//.exec(sql)?.[1] ?? null;
 }

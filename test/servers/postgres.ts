@@ -1,5 +1,6 @@
-// PostgreSQL for tests. One server is shared by a whole run (`global-setup.ts` starts it); each test file works in a database
-// of its own, cloned from one that has all migrations, so files can run at once and see nothing of each other.
+// PostgreSQL for tests. One server is shared by a whole run (`global-setup.ts` starts it); each
+// test file works in a database of its own, cloned from one that has all migrations, so files can
+// run at once and see nothing of each other.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import { freemem } from 'node:os';
@@ -26,7 +27,9 @@ export interface TestDatabase {
 
 const TEMPLATE = 'holdfast_template';
 
-/** Starts a server of the version that `HOLDFAST_TEST_PG` names: `embedded` (the default) or `15`. */
+/**
+ * Starts a server of the version that `HOLDFAST_TEST_PG` names: `embedded` (the default) or `15`.
+ */
 export function startTestPostgres(more: readonly string[] = [], parent?: string): Promise<PostgresServer> {
   const version = process.env['HOLDFAST_TEST_PG'] ?? 'embedded';
   if (version !== 'embedded' && version !== '15')
@@ -35,16 +38,18 @@ export function startTestPostgres(more: readonly string[] = [], parent?: string)
 }
 
 /**
- * Starts the server that all tests share, except those that stop or kill their server. It is never killed, so it need not write to the
- * disk at each commit; creating and dropping hundreds of databases would otherwise wait for the disk most of the time.
+ * Starts the server that all tests share, except those that stop or kill their server. It is never
+ * killed, so it need not write to the disk at each commit; creating and dropping hundreds of
+ * databases would otherwise wait for the disk most of the time.
  */
 export function startSharedPostgres(): Promise<PostgresServer> {
   return startTestPostgres(['fsync=off', 'full_page_writes=off'], memoryDirectory());
 }
 
 /**
- * A directory in memory, where the system has one and enough of both; undefined: none. Each cloned database is some 400 new files, and
- * their creation and removal on a disk takes a quarter of the processor time of a run.
+ * A directory in memory, where the system has one and enough of both; undefined: none. Each cloned
+ * database is some 400 new files, and their creation and removal on a disk takes a quarter of the
+ * processor time of a run.
  */
 function memoryDirectory(): string | undefined {
   const directory = '/dev/shm';
@@ -74,7 +79,9 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Makes the migrated database from which all others are cloned. No connection to it must remain. */
+/**
+ * Makes the migrated database from which all others are cloned. No connection to it must remain.
+ */
 export async function createTemplate(server: PostgresServer): Promise<void> {
   const url = await server.createDatabase(TEMPLATE);
   await migrate(url);
@@ -83,7 +90,8 @@ export async function createTemplate(server: PostgresServer): Promise<void> {
 
 /** A migrated, empty database on the shared server. */
 export function withTestDatabase(): Promise<TestDatabase> {
-  // The other strategy writes the whole template to the log, which takes seven times as much of the processor.
+  // The other strategy writes the whole template to the log, which takes seven times as much of the
+  // processor.
   return makeDatabase(`template ${TEMPLATE} strategy file_copy`);
 }
 

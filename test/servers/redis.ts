@@ -1,5 +1,5 @@
-// A Redis server of a test's own on a free loopback port, without persistence: what it forgets at a restart is what a queue may
-// lose. Needs the `redis-server` binary.
+// A Redis server of a test's own on a free loopback port, without persistence: what it forgets at a
+// restart is what a queue may lose. Needs the `redis-server` binary.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -12,7 +12,10 @@ export interface RedisServer {
   port: number;
   /** SIGKILLs it; all its data is lost. */
   kill(): Promise<void>;
-  /** Stops the process: connections stay and nothing is answered, until the returned function is called. */
+  /**
+   * Stops the process: connections stay and nothing is answered, until the returned function is
+   * called.
+   */
   freeze(): () => void;
   /** Starts it again on the same port, empty. */
   restart(): Promise<void>;
@@ -20,8 +23,8 @@ export interface RedisServer {
 }
 
 /**
- * Whether the tests that need Redis run: `HOLDFAST_TEST_REDIS` says `on` or `off`; else they do when there is a `redis-server`. The
- * run says so when they are left out.
+ * Whether the tests that need Redis run: `HOLDFAST_TEST_REDIS` says `on` or `off`; else they do
+ * when there is a `redis-server`. The run says so when they are left out.
  */
 export function isRedisWanted(): boolean {
   const wanted = process.env['HOLDFAST_TEST_REDIS'];

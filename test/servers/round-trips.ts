@@ -1,17 +1,27 @@
-// The round trips that a PostgreSQL proxy sees and the breakpoints that wait for one of them: what all of its connections
-// share. A breakpoint is taken by exactly one round trip, chosen when its request is complete.
+// The round trips that a PostgreSQL proxy sees and the breakpoints that wait for one of them: what
+// all of its connections share. A breakpoint is taken by exactly one round trip, chosen when its
+// request is complete.
 import { performance } from 'node:perf_hooks';
 import { tagOfSql } from './postgres-wire.ts';
 
-/** One round trip of a client, complete or in flight. Times are `performance.now()` of the proxy's process. */
+/**
+ * One round trip of a client, complete or in flight. Times are `performance.now()` of the proxy's
+ * process.
+ */
 export interface RoundTrip {
   /** `application_name` of the connection, empty when it gave none. */
   label: string;
   /** Which connection of this proxy, from 1. */
   connection: number;
-  /** Position among all round trips of this proxy, from 1, in the order in which the requests were complete. */
+  /**
+   * Position among all round trips of this proxy, from 1, in the order in which the requests were
+   * complete.
+   */
   number: number;
-  /** The statements, in order: SQL of a simple query, or of each statement that is bound (or only parsed). */
+  /**
+   * The statements, in order: SQL of a simple query, or of each statement that is bound (or only
+   * parsed).
+   */
   sql: string[];
   /** The name in the comment that begins the first statement; null when there is none. */
   tag: string | null;
@@ -26,18 +36,25 @@ export interface RoundTrip {
   transactionState: string | null;
 }
 
-/** The action on the bytes held at a breakpoint: they are passed on, or dropped together with the connection. */
+/**
+ * The action on the bytes held at a breakpoint: they are passed on, or dropped together with the
+ * connection.
+ */
 export type HeldBytes = 'forward' | 'drop';
 
 export interface Breakpoint {
   when: 'before' | 'after';
-  /** Which round trips are counted. Called once for each, when its request is complete. Must not throw. */
+  /**
+   * Which round trips are counted. Called once for each, when its request is complete. Must not
+   * throw.
+   */
   matches: (trip: RoundTrip) => boolean;
   /** The one to break at, among those that match since it was armed, from 1. */
   at: number;
   /**
-   * Called once, while the bytes are held: before the request is sent, or when the whole answer is here. The connection waits
-   * for the returned promise. A throw drops the connection and rejects `reached`.
+   * Called once, while the bytes are held: before the request is sent, or when the whole answer is
+   * here. The connection waits for the returned promise. A throw drops the connection and rejects
+   * `reached`.
    */
   hit: (trip: RoundTrip) => Promise<HeldBytes> | HeldBytes;
 }

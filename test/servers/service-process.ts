@@ -1,5 +1,5 @@
-// Starts Holdfast the way its users do, as a child process with an environment, and waits until it says that it is ready. What
-// it prints is kept, for the message of a test that fails.
+// Starts Holdfast the way its users do, as a child process with an environment, and waits until it
+// says that it is ready. What it prints is kept, for the message of a test that fails.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -11,7 +11,10 @@ import { fileURLToPath } from 'node:url';
 import { findFreePort } from './free-port.ts';
 
 export interface ServiceOptions {
-  /** `HOLDFAST_*`, `DATABASE_URL` and others, in addition to those of a shell; the port is chosen here. */
+  /**
+   * `HOLDFAST_*`, `DATABASE_URL` and others, in addition to those of a shell; the port is chosen
+   * here.
+   */
   env: Record<string, string>;
   /** Of a service that this one replaces; absent: a free one. */
   port?: number;
@@ -46,8 +49,8 @@ const pollMs = 40;
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * Starts the service and resolves when `/readyz` answers 200, or without the api role when it has said that it runs; rejects,
- * with its output, when it ends or takes too long.
+ * Starts the service and resolves when `/readyz` answers 200, or without the api role when it has
+ * said that it runs; rejects, with its output, when it ends or takes too long.
  */
 export async function startServiceProcess(options: ServiceOptions): Promise<ServiceProcess> {
   const { rootDir = checkout, readyWithinMs = 240_000 } = options;

@@ -1,5 +1,6 @@
-// Disks that are full when a test wants them to be, for the tables of a database. A real one is a small file system in memory, which
-// only root may mount, and not in every container; where it cannot be mounted, and beside it, triggers raise the error of a full disk.
+// Disks that are full when a test wants them to be, for the tables of a database. A real one is a
+// small file system in memory, which only root may mount, and not in every container; where it
+// cannot be mounted, and beside it, triggers raise the error of a full disk.
 import { execFileSync } from 'node:child_process';
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -60,7 +61,10 @@ export const mountSmallDisk: MakeSmallDisk = async (server) => {
   };
 };
 
-/** Triggers that raise 53100 for each new entry and message, as the server does when a table cannot grow. */
+/**
+ * Triggers that raise 53100 for each new entry and message, as the server does when a table cannot
+ * grow.
+ */
 export const pretendSmallDisk: MakeSmallDisk = async (server) => {
   const databaseUrl = await server.createDatabase('pretended');
   const tables = ['holdfast.entries', 'holdfast.inbox'];

@@ -1,4 +1,5 @@
-// Telegram in a running service: a person writes, the agent answers, and one of several processes polls, whatever becomes of it (G1, G2, G22).
+// Telegram in a running service: a person writes, the agent answers, and one of several processes
+// polls, whatever becomes of it (G1, G2, G22).
 import { expect, test } from 'vitest';
 import { startScriptedTelegram, type ScriptedTelegram } from '../../scripted-platform/telegram/scripted-telegram.ts';
 import { telegramChannel } from '../channels/channel-rig.ts';
@@ -28,7 +29,10 @@ const polls = () => telegram.calls.entries.filter(({ method }) => method === 'ge
 /** Telegram ends a poll with this status when another one begins. */
 const conflicts = () => polls().filter(({ status }) => status === 409);
 
-/** A person writes; resolves with the replies that are in the outbox to the chat when there is one to it. */
+/**
+ * A person writes; resolves with the replies that are in the outbox to the chat when there is one
+ * to it.
+ */
 async function ask(text: string): Promise<string[]> {
   telegram.say({ from: PERSON, text: `${text} [[reply: ${text}: yes.]]` });
   return waitUntil(`the reply to ${text}`, SOON_MS, async () => {

@@ -1,5 +1,6 @@
-// Goal: work that exceeds its deadline is ended within the deadline + 1 s, and its result says what timed out (G25). Method: one agent
-// for each deadline of one second; the times are read from the database.
+// Goal: work that exceeds its deadline is ended within the deadline + 1 s, and its result says what
+// timed out (G25). Method: one agent for each deadline of one second; the times are read from the
+// database.
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -17,7 +18,10 @@ const lateMs = deadlineMs + marginMs + busyMachineMs;
 /** Long enough that a busy machine sends the next piece in time. */
 const attentiveMs = 12_000;
 
-/** For tools without their own timeout; longer than the deadline of a short turn, so that it is clear which of the two ended the tool. */
+/**
+ * For tools without their own timeout; longer than the deadline of a short turn, so that it is
+ * clear which of the two ended the tool.
+ */
 const toolDeadlineMs = 2_000;
 
 const config = {

@@ -1,6 +1,6 @@
-// Goal: a reply with a delivery reaches its receiver, signed, and an acknowledged delivery is not sent again (G21). Method: a
-// receiver that records every request, and that is down for a while, or does not answer while the sending worker receives a stop signal or is
-// killed.
+// Goal: a reply with a delivery reaches its receiver, signed, and an acknowledged delivery is not
+// sent again (G21). Method: a receiver that records every request, and that is down for a while, or
+// does not answer while the sending worker receives a stop signal or is killed.
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
@@ -12,7 +12,10 @@ import { startReceiver, type ReceivedWebhook, type WebhookReceiver } from './rig
 
 const secret = `whsec_${Buffer.from('a secret for these tests only').toString('base64')}`;
 const soonMs = 150_000;
-/** No attempt times out, however busy the machine is: a receiver that answers too late gets its reply again. */
+/**
+ * No attempt times out, however busy the machine is: a receiver that answers too late gets its
+ * reply again.
+ */
 const attemptMs = 120_000;
 const takenOverWithinMs = 150_000;
 

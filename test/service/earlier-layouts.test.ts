@@ -1,7 +1,9 @@
-// Goal: after its start, this version serves a database of an earlier one whose work was in the middle (G26). Method: the rows that processes
-// of earlier versions had written when they were killed, in the layout of these versions, and processes of this one. rig/version-0.1.0.jsonl is
-// of the first release. rig/layout-0048.jsonl is of a version whose last migration was 0048; its turns are open, parked for a model, a
-// budget and a batch of the provider, a parent waits for its subagent, and messages are waiting, delayed and held by a pause.
+// Goal: after its start, this version serves a database of an earlier one whose work was in the
+// middle (G26). Method: the rows that processes of earlier versions had written when they were
+// killed, in the layout of these versions, and processes of this one. rig/version-0.1.0.jsonl is of
+// the first release. rig/layout-0048.jsonl is of a version whose last migration was 0048; its turns
+// are open, parked for a model, a budget and a batch of the provider, a parent waits for its
+// subagent, and messages are waiting, delayed and held by a pause.
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';

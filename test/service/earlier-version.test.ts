@@ -1,8 +1,10 @@
-// Goal: processes of an earlier version and of this one serve the same database side by side, and either may be killed: what waited, ran or was due is
-// neither lost nor doubled nor forgotten (G1, G11, G18, G20, G26, G36). Method: the earlier version (a commit) begins one of everything that
-// waits or runs (rig/work-in-flight.ts), under load; processes of this version join for some seconds (`HOLDFAST_TESTS=full`: for a minute); waits are
-// ended by both; then the processes of one version are killed. Where that was the earlier one, it is started again on the layout of this one.
-// Everything is judged when it is over.
+// Goal: processes of an earlier version and of this one serve the same database side by side, and
+// either may be killed: what waited, ran or was due is neither lost nor doubled nor forgotten (G1,
+// G11, G18, G20, G26, G36). Method: the earlier version (a commit) begins one of everything that
+// waits or runs (rig/work-in-flight.ts), under load; processes of this version join for some
+// seconds (`HOLDFAST_TESTS=full`: for a minute); waits are ended by both; then the processes of one
+// version are killed. Where that was the earlier one, it is started again on the layout of this
+// one. Everything is judged when it is over.
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
@@ -29,7 +31,10 @@ const title = isHere
   ? ''
   : ` (skipped: this clone has no commit ${EARLIER_COMMIT.slice(0, 8)}; a shallow clone has only the newest)`;
 
-/** Asks a process that is alive, another one at each call, so that no client waits for one that was killed. */
+/**
+ * Asks a process that is alive, another one at each call, so that no client waits for one that was
+ * killed.
+ */
 function apiOfLiving(rig: ServiceRig, fronts: readonly RunningProcess[]): ServiceApi {
   let calls = 0;
   const living = (): ServiceApi => {

@@ -1,6 +1,7 @@
-// Goal: a client that follows a turn live receives each of its events once, in order, whichever process crashes. Method: two
-// clients, one on the turn and one on the session, follow a slowly streamed answer; the worker is killed in the middle of it, then
-// the api process, and another one takes its port. The events that the clients received are compared with the rows.
+// Goal: a client that follows a turn live receives each of its events once, in order, whichever
+// process crashes. Method: two clients, one on the turn and one on the session, follow a slowly
+// streamed answer; the worker is killed in the middle of it, then the api process, and another one
+// takes its port. The events that the clients received are compared with the rows.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createClient, type ClientEvent } from '../../src/client/create-client.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';

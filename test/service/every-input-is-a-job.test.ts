@@ -1,5 +1,6 @@
-// Goal: only a job of the queue starts a turn, and each kind of input has its own job name. Method: inputs of every kind are sent
-// to idle sessions; the workers log each job that ends, so jobs and turns can be compared session by session.
+// Goal: only a job of the queue starts a turn, and each kind of input has its own job name. Method:
+// inputs of every kind are sent to idle sessions; the workers log each job that ends, so jobs and
+// turns can be compared session by session.
 import { describe, expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { readSessions } from '../rows/sessions.ts';
@@ -46,7 +47,10 @@ describe.each(cases)('with the queue in $queue and $name', ({ queue, processes }
     return rig.logs.filter((line) => line.includes('"msg":"Job ended"')).map((line) => JSON.parse(line) as EndedJob);
   }
 
-  /** The names of the jobs of a session, sorted, when there are so many: the lines of two processes can arrive in any order. */
+  /**
+   * The names of the jobs of a session, sorted, when there are so many: the lines of two processes
+   * can arrive in any order.
+   */
   async function jobsOf(session: string, count: number): Promise<string[]> {
     const [row] = await readSessions(rig, { key: like(`%:${session}`) }, 'id');
     return waitUntil(`${count} jobs of ${session} have ended`, soonMs, () => {

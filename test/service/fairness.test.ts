@@ -1,6 +1,7 @@
-// Goal: one session with thousands of messages neither starves others nor grows without bound (G27). Method: fill a session up to its
-// bound while no worker runs, send another session's message after it, then start one worker that runs one turn at a time, and
-// count the turns that begin before the other session's turn.
+// Goal: one session with thousands of messages neither starves others nor grows without bound
+// (G27). Method: fill a session up to its bound while no worker runs, send another session's
+// message after it, then start one worker that runs one turn at a time, and count the turns that
+// begin before the other session's turn.
 import { describe, expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { countInputs, readInputsWithTurns } from '../rows/inputs.ts';
@@ -52,7 +53,10 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   const sendOneMore = (): Promise<ServiceAnswer> =>
     api.ask('POST', '/v1/sessions/crowded/messages', crowd(waitingMax + 1), { 'idempotency-key': 'one-too-many' });
 
-  /** Fills the session `crowded`, sends one message too many, and sends a message to another session. */
+  /**
+   * Fills the session `crowded`, sends one message too many, and sends a message to another
+   * session.
+   */
   async function makeCrowd(): Promise<Crowded> {
     let sent = 0;
     const sender = async (): Promise<void> => {

@@ -1,5 +1,6 @@
-// Goal: each feature can be left out, and all of them. Method: a real service whose list of features lacks a line; a conversation with a tool, a
-// message that is sent twice, a stop, and a worker that is killed in the middle of a turn (each alone in the full form), judged by the
+// Goal: each feature can be left out, and all of them. Method: a real service whose list of
+// features lacks a line; a conversation with a tool, a message that is sent twice, a stop, and a
+// worker that is killed in the middle of a turn (each alone in the full form), judged by the
 // answers and the log.
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';

@@ -1,5 +1,6 @@
-// Goal: a full disk counts as a fault of the database, not of a turn: turns stay open while it lasts, and end normally when there is room
-// again (G23). Method: the disk fills up while tool loops run, and stays full until a worker has released a turn.
+// Goal: a full disk counts as a fault of the database, not of a turn: turns stay open while it
+// lasts, and end normally when there is room again (G23). Method: the disk fills up while tool
+// loops run, and stays full until a worker has released a turn.
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runCli } from '../cli/run-cli.ts';
@@ -24,7 +25,10 @@ function sendLarge(api: ServiceApi): Promise<ServiceAnswer> {
   });
 }
 
-/** Sends large messages until the work has ended: the doctor can take longer to start than the service remembers a failed write. */
+/**
+ * Sends large messages until the work has ended: the doctor can take longer to start than the
+ * service remembers a failed write.
+ */
 async function whileSending<Result>(api: ServiceApi, work: () => Promise<Result>): Promise<Result> {
   let isOver = false;
   const result = work().finally(() => (isOver = true));
@@ -34,7 +38,10 @@ async function whileSending<Result>(api: ServiceApi, work: () => Promise<Result>
 
 const real = { disk: 'a small file system', make: mountSmallDisk };
 const pretended = { disk: 'a disk that triggers report as full', make: pretendSmallDisk };
-/** The long form runs the real one where it can be mounted, the full one both; the short form skips them. */
+/**
+ * The long form runs the real one where it can be mounted, the full one both; the short form skips
+ * them.
+ */
 const disks: { disk: string; make: MakeSmallDisk }[] = [
   ...(canMount() ? [real] : []),
   ...(isFullForm() || !canMount() ? [pretended] : []),
@@ -110,7 +117,8 @@ describe.runIf(isLongForm()).each(disks)('on $disk', ({ make }) => {
       runCli(['why', 'busy-0'], { cwd: rig.dataDir, env: { HOLDFAST_URL: front.url, HOLDFAST_API_KEY: apiKey } }),
     );
     expect(stdout).toContain('(storage_unavailable)');
-    // The doctor asks the service, which knows of the full disk from its failed writes of the last seconds.
+    // The doctor asks the service, which knows of the full disk from its failed writes of the last
+    // seconds.
     const found = await waitUntil('the doctor names the disk', soonMs, async () => {
       const { stdout } = await whileSending(api, () =>
         runCli(['doctor', '--json'], {

@@ -1,5 +1,6 @@
-// Goal: threads that hang in the file system keep neither a process nor its sessions. Method: a tool opens a pipe without a writer in more calls than
-// Node has threads, and the worker is told to end.
+// Goal: threads that hang in the file system keep neither a process nor its sessions. Method: a
+// tool opens a pipe without a writer in more calls than Node has threads, and the worker is told to
+// end.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,6 @@
-// Goal: idle sessions cause no cost: a thousand sessions with heartbeats whose gate does not change make no model
-// call, and the one whose gate changes makes one. Method: a real service with two schedulers, and a model server that counts calls.
+// Goal: idle sessions cause no cost: a thousand sessions with heartbeats whose gate does not change
+// make no model call, and the one whose gate changes makes one. Method: a real service with two
+// schedulers, and a model server that counts calls.
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,7 +50,8 @@ test.runIf(isLongForm())('idle sessions with heartbeats and an unchanged gate ca
   expect(await pollsBy('reason')).toEqual([{ name: 'unchanged', polls: expect.any(Number) }]);
   expect(rig.model.requests).toEqual([]);
   expect(await readInputs(rig, {}, 'id')).toEqual([]);
-  // In one step: a poll that found the file empty would be followed by another one that finds its content.
+  // In one step: a poll that found the file empty would be followed by another one that finds its
+  // content.
   writeFileSync(join(dir, 'changed'), 'something');
   renameSync(join(dir, 'changed'), join(dir, 'changing'));
   await waitUntil('the agent whose gate has changed was asked', withinMs, async () => rig.model.requests.length > 0);

@@ -1,4 +1,5 @@
-// A service that does nothing sends few statements: what waits for work asks for it together (docs/decisions/0123).
+// A service that does nothing sends few statements: what waits for work asks for it together
+// (docs/decisions/0123).
 import { expect, test } from 'vitest';
 import { startScriptedTelegram } from '../../scripted-platform/telegram/scripted-telegram.ts';
 import { telegramChannel } from '../channels/channel-rig.ts';
@@ -39,7 +40,10 @@ shareAmongTests(async (onEnd) => {
   onEnd(() => proxy.close());
 });
 
-/** The statements of all pools from now on until the process has reported itself so often, by their kind, and how many there are in a second. */
+/**
+ * The statements of all pools from now on until the process has reported itself so often, by their
+ * kind, and how many there are in a second.
+ */
 async function countStatements(reports: number): Promise<{ perSecond: number; kinds: Record<string, number> }> {
   const kinds: Record<string, number> = {};
   let [statements, reported, beginMs, endMs] = [0, 0, 0, 0];

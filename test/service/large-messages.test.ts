@@ -1,6 +1,8 @@
-// Goal: megabytes of waiting text neither stop a process nor delay other sessions (G27). Method: send 20 messages of 0.9 MB to two sessions of one
-// process that serves the API and runs the turns, and ask it for `/healthz` again and again until all of them are settled. The processor time of the
-// process is compared, not the time that passes: other programs make each answer late, and change nothing about what it waits for.
+// Goal: megabytes of waiting text neither stop a process nor delay other sessions (G27). Method:
+// send 20 messages of 0.9 MB to two sessions of one process that serves the API and runs the turns,
+// and ask it for `/healthz` again and again until all of them are settled. The processor time of
+// the process is compared, not the time that passes: other programs make each answer late, and
+// change nothing about what it waits for.
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
@@ -41,7 +43,10 @@ async function processorMs(): Promise<number> {
   return (Number(user) + Number(system)) * tickMs;
 }
 
-/** Asks for `/healthz` until the work is done, one request at a time, and returns the most processor time that one of them waited for. */
+/**
+ * Asks for `/healthz` until the work is done, one request at a time, and returns the most processor
+ * time that one of them waited for.
+ */
 async function slowestHealth(work: Promise<unknown>): Promise<number> {
   let slowestMs = 0;
   let isDone = false;

@@ -1,5 +1,5 @@
-// Goal: the log of a process says what happened, with ids and without content. Method: an API and a worker with a scheduler
-// go through success and failures; then the lines that they wrote are read.
+// Goal: the log of a process says what happened, with ids and without content. Method: an API and a
+// worker with a scheduler go through success and failures; then the lines that they wrote are read.
 import { expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { changeCrons } from '../rows/crons.ts';

@@ -1,5 +1,6 @@
-// Goal: a connection to PostgreSQL that breaks at the worst time costs milliseconds and not a lease, and nothing is done twice
-// (G23). Method: workers reach the database through a proxy that drops the connection at one chosen statement.
+// Goal: a connection to PostgreSQL that breaks at the worst time costs milliseconds and not a
+// lease, and nothing is done twice (G23). Method: workers reach the database through a proxy that
+// drops the connection at one chosen statement.
 import { expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { readEvents } from '../rows/events.ts';
@@ -40,12 +41,18 @@ onEachQueueAtOnce((queue) => {
     return rig.start(roles, { env: { DATABASE_URL: proxy.urlFor(rig.databaseUrl) } });
   }
 
-  /** Drops the connection at the next statement of that name, before the server receives it or before its answer arrives. */
+  /**
+   * Drops the connection at the next statement of that name, before the server receives it or
+   * before its answer arrives.
+   */
   function dropAt(tag: string, when: 'before' | 'after', at = 1): Promise<unknown> {
     return proxy.arm({ when, matches: (trip) => trip.tag === tag, at, hit: () => 'drop' }).reached;
   }
 
-  /** Sends a message whose turn has a failing call and a tool loop; resolves with its events, in order. */
+  /**
+   * Sends a message whose turn has a failing call and a tool loop; resolves with its events, in
+   * order.
+   */
   async function play(session: string): Promise<string[]> {
     const text = `[[error: 529]] [[tool: http_effect {"key": "${session}"}]] [[reply: Played.]]`;
     const message = await api.settled(await api.send(session, { text }));

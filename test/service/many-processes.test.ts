@@ -1,5 +1,6 @@
-// Goal: four processes share the turns evenly, and a turn that lasts long keeps no other waiting. Method: many sessions send messages without
-// pause to workers that all have free slots, and the database says which worker ran each turn; then a call of a turn is held.
+// Goal: four processes share the turns evenly, and a turn that lasts long keeps no other waiting.
+// Method: many sessions send messages without pause to workers that all have free slots, and the
+// database says which worker ran each turn; then a call of a turn is held.
 import { describe, expect, test } from 'vitest';
 import { grouped } from '../rows/table.ts';
 import { readTurns } from '../rows/turns.ts';
@@ -26,7 +27,10 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     api = rig.apiOf(front!);
   });
 
-  /** Sends a message and waits for the reply in the same request, because many that ask again would take the processor from the workers. */
+  /**
+   * Sends a message and waits for the reply in the same request, because many that ask again would
+   * take the processor from the workers.
+   */
   async function answered(session: string): Promise<void> {
     const prefer = { prefer: 'wait=100' };
     const answer = await api.ask('POST', `/v1/sessions/${session}/messages`, { text: '[[reply: Done.]]' }, prefer);

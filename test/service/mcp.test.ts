@@ -1,4 +1,5 @@
-// MCP servers in a running service: what the commands show, what becomes of calls whose worker is killed, and that no process of a server is left (G11, G24).
+// MCP servers in a running service: what the commands show, what becomes of calls whose worker is
+// killed, and that no process of a server is left (G11, G24).
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';

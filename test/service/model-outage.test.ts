@@ -1,5 +1,6 @@
-// Goal: an outage of the model fails no turn (G33). Method: two workers, each behind its own switch, lose their model under twenty busy
-// sessions; one worker is killed meanwhile and another replaces it; then the model is available again and everything is counted. The long form
+// Goal: an outage of the model fails no turn (G33). Method: two workers, each behind its own
+// switch, lose their model under twenty busy sessions; one worker is killed meanwhile and another
+// replaces it; then the model is available again and everything is counted. The long form
 // (HOLDFAST_CRASH_SWEEP=full) has the default settings and an outage of two minutes.
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// A service without a channel loads nothing of a chat platform: it starts as quickly as before, and needs no more memory.
+// A service without a channel loads nothing of a chat platform: it starts as quickly as before, and
+// needs no more memory.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { startScriptedTelegram, type ScriptedTelegram } from '../../scripted-platform/telegram/scripted-telegram.ts';
 import { telegramChannel } from '../channels/channel-rig.ts';
@@ -7,7 +8,10 @@ import { openServiceRig } from './rig/service-rig.ts';
 
 const SOON_MS = 150_000;
 
-/** Reports the modules of chat platforms that a process loads: the adapters, and the packages that they use. */
+/**
+ * Reports the modules of chat platforms that a process loads: the adapters, and the packages that
+ * they use.
+ */
 const REPORT_LOADED = `data:text/javascript,${encodeURIComponent(`import { registerHooks } from 'node:module';
 registerHooks({ resolve(name, context, next) {
   const found = next(name, context);

@@ -1,4 +1,5 @@
-// The budgets of the configuration when processes with different configurations start one after the other on one database.
+// The budgets of the configuration when processes with different configurations start one after the
+// other on one database.
 import { onTestFinished, expect, test } from 'vitest';
 import { loadConfig, type Config } from '../../src/config.ts';
 import { budgetBookOf, storeBudgets } from '../../src/features/budgets/rounds.ts';
@@ -23,7 +24,10 @@ async function useDatabase() {
   });
   const plain = loadConfig({ env: {}, cwd: '/', isTty: false });
 
-  /** Starts a process with these budgets in its configuration, and returns the budgets that it knows. */
+  /**
+   * Starts a process with these budgets in its configuration, and returns the budgets that it
+   * knows.
+   */
   async function start(budgets?: Budgets) {
     const { service } = recordedService({
       config: { ...plain, ...(budgets && { budgets }) },

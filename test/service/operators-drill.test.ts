@@ -1,5 +1,6 @@
-// Goal: an operator sees a fault within 10 s, in the overview, the page of a session, `why`, the doctor, the readiness, the metrics and the log.
-// Method: a service of real processes on its own server, with one fault after the other; each time, every place where an operator looks is
+// Goal: an operator sees a fault within 10 s, in the overview, the page of a session, `why`, the
+// doctor, the readiness, the metrics and the log. Method: a service of real processes on its own
+// server, with one fault after the other; each time, every place where an operator looks is
 // checked. A full disk: test/service/full-disk.test.ts.
 import pg from 'pg';
 import { expect, test } from 'vitest';
@@ -115,7 +116,8 @@ test('an operator sees within 10 s that a worker, the scheduler or the model is 
   const first = await api.send('main', { text: '[[tool: http_effect {"key":"1"}]] [[reply: hello]]' });
   expect(await api.settled(first)).toMatchObject({ status: 'answered' });
 
-  // Measured before any fault, in a process without an API. It counts a turn after the turn's end is stored.
+  // Measured before any fault, in a process without an API. It counts a turn after the turn's end
+  // is stored.
   const healthy = await waitUntil('the worker has counted the turn', busyMachineMs, async () => {
     const text = await scrape(metricsOf(worker));
     const ended = 'holdfast_turns_ended_total{status="completed",kind="message",lane="main",code=""}';
@@ -247,7 +249,8 @@ test('an operator sees within 10 s that all workers are frozen, and that the dat
   const background = '[[tool: exec {"command": "sleep 600", "background": true}]] [[reply: started]]';
   expect(await api.settled(await api.send('frozen', { text: background }))).toMatchObject({ reply: 'started' });
 
-  // The overview and the page of a session need the database: they say that it is away. The dashboard's own page: test/browser/outage.test.ts.
+  // The overview and the page of a session need the database: they say that it is away. The
+  // dashboard's own page: test/browser/outage.test.ts.
   await postgres.stop();
   const brokenAt = performance.now();
   await waitUntil('the readiness names the database', busyMachineMs, async () => {
@@ -280,6 +283,7 @@ test.runIf(isRedisWanted())('an operator sees within 10 s that the queue is away
   const { items } = (await api.ask('GET', '/v1/attention')).body;
   expect(items).toContainEqual(expect.objectContaining({ kind: 'dependency', text: expect.stringContaining('queue') }));
   expect(await places.metric('holdfast_dependency_up{dependency="queue"}')).toBe(0);
-  // Workers find due sessions without the queue, so a message hardly waits; one that does names it (test/store/waiting.test.ts).
+  // Workers find due sessions without the queue, so a message hardly waits; one that does names it
+  // (test/store/waiting.test.ts).
   expect(await api.settled(await api.send('queue', { text: '[[reply: yes]]' }))).toMatchObject({ status: 'answered' });
 });

@@ -1,6 +1,7 @@
-// Goal: a turn that waits for a budget or for a client holds no slot, outlives the processes of the service, and is resumed once. Method: real
-// processes whose lane has one slot. They are killed and restarted while the turn waits, and the worker that has resumed it is killed in one
-// of its tools; judged by the rows and by the effects.
+// Goal: a turn that waits for a budget or for a client holds no slot, outlives the processes of the
+// service, and is resumed once. Method: real processes whose lane has one slot. They are killed and
+// restarted while the turn waits, and the worker that has resumed it is killed in one of its tools;
+// judged by the rows and by the effects.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { countModelCalls, countToolCalls } from '../rows/calls.ts';
@@ -25,7 +26,9 @@ interface Wait {
   code: string;
   /** The model calls of a turn that waits once and calls one tool. */
   calls: number;
-  /** What the processes have to know before they start: `begin` makes a turn of that session wait. */
+  /**
+   * What the processes have to know before they start: `begin` makes a turn of that session wait.
+   */
   prepare: (api: ServiceApi, session: string) => Promise<{ begin: (script: string) => Promise<Waiting> }>;
 }
 
@@ -96,7 +99,10 @@ describe.each(WAITS)('a turn that waits for $name', ({ code, calls, prepare }) =
     rig = opened;
   });
 
-  /** Starts a process that ends with its test: it would not know the budgets of the next one immediately. */
+  /**
+   * Starts a process that ends with its test: it would not know the budgets of the next one
+   * immediately.
+   */
   async function start(roles: string): Promise<RunningProcess> {
     const process = await rig.start(roles);
     onTestFinished(() => rig.kill(process));

@@ -1,5 +1,6 @@
-// Goal: what is paused stays paused through a crash and a restart, running turns finish, and all messages are answered after the pause. Method:
-// pause while a turn runs and others wait, kill the worker that runs it, start another, end the pause; judged by the rows.
+// Goal: what is paused stays paused through a crash and a restart, running turns finish, and all
+// messages are answered after the pause. Method: pause while a turn runs and others wait, kill the
+// worker that runs it, start another, end the pause; judged by the rows.
 import { describe, expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { countTurns } from '../rows/turns.ts';

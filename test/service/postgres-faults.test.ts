@@ -1,6 +1,8 @@
-// Goal: whatever fault PostgreSQL has under a busy service, nothing is lost, doubled or given up, requests are answered meanwhile, and the
-// service recovers without intervention (G23). Method: a PostgreSQL server with one service for each kind of queue, both under load (in
-// the short form each is one process); its backends are terminated repeatedly, it is killed and restarted, and it is made read-only for a while.
+// Goal: whatever fault PostgreSQL has under a busy service, nothing is lost, doubled or given up,
+// requests are answered meanwhile, and the service recovers without intervention (G23). Method: a
+// PostgreSQL server with one service for each kind of queue, both under load (in the short form
+// each is one process); its backends are terminated repeatedly, it is killed and restarted, and it
+// is made read-only for a while.
 import { setInterval as everyMs } from 'node:timers/promises';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -106,7 +108,8 @@ describe('under load', () => {
     await postgres.restart();
     for (const [index, site] of sites.entries()) {
       let answer = await posts[index]!;
-      // A request waits for the database no longer than its deadline; a retry with the same key is the same message.
+      // A request waits for the database no longer than its deadline; a retry with the same key is
+      // the same message.
       if (answer.status === 503) answer = await post(site);
       expect(answer.status).toBe(202);
       expect((await site.api.settled(answer.body.message)).status).toBe('answered');

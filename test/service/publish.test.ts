@@ -1,4 +1,5 @@
-// What `publish` does with the result of a write: it wakes, rings now or when it is due, and returns the result.
+// What `publish` does with the result of a write: it wakes, rings now or when it is due, and
+// returns the result.
 import { afterEach, expect, test, vi } from 'vitest';
 import type { Ring, TurnRing } from '../../src/kernel/queue/after-commit.ts';
 import type { SessionId } from '../../src/core/ids.ts';

@@ -1,5 +1,6 @@
-// Goal: an outage of Redis delays work and stops none: messages are accepted, answered, followed up and delivered while it lasts, and
-// the log says so in a few lines (G22). Method: Redis is killed under an API and two workers, and restarted at the end.
+// Goal: an outage of Redis delays work and stops none: messages are accepted, answered, followed up
+// and delivered while it lasts, and the log says so in a few lines (G22). Method: Redis is killed
+// under an API and two workers, and restarted at the end.
 import { expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { isRedisWanted, startTestRedis } from '../servers/redis.ts';

@@ -1,5 +1,6 @@
-// Goal: one lost connection must not end the reconciler (G22, G23). Method: the connection breaks on which the reconciler first asks the
-// queue, while 160 messages wait; then the queue is wiped, so that only the reconciler can ring.
+// Goal: one lost connection must not end the reconciler (G22, G23). Method: the connection breaks
+// on which the reconciler first asks the queue, while 160 messages wait; then the queue is wiped,
+// so that only the reconciler can ring.
 import { expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { countInputs } from '../rows/inputs.ts';

@@ -1,6 +1,7 @@
-// Goal: a database that was restored into a cluster with lower transaction ids continues from the backup: waiting messages
-// are answered, open turns end, and event streams continue without gaps or duplicates, also for clients that have received events after the
-// backup (G1, G11). Method: two clusters; the second is new, and its transaction ids are far below those of the first.
+// Goal: a database that was restored into a cluster with lower transaction ids continues from the
+// backup: waiting messages are answered, open turns end, and event streams continue without gaps or
+// duplicates, also for clients that have received events after the backup (G1, G11). Method: two
+// clusters; the second is new, and its transaction ids are far below those of the first.
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
@@ -22,7 +23,8 @@ interface Way {
   backUp: Backup;
 }
 
-// pg_dump refuses servers that are newer than itself, so it is used with the version that it comes with.
+// pg_dump refuses servers that are newer than itself, so it is used with the version that it comes
+// with.
 const ways: Way[] = [
   { way: 'by copying its rows', startServer: () => startTestPostgres(), backUp: copyRows },
   ...(hasPostgres15()

@@ -1,6 +1,7 @@
-// Goal: replacing every worker of a busy service, one after the other, loses, doubles and fails nothing (G26). Method: clients in
-// many sessions send messages with tool loops and a delivery each, without pause, while each worker is stopped with SIGTERM
-// and replaced; afterwards everything is counted.
+// Goal: replacing every worker of a busy service, one after the other, loses, doubles and fails
+// nothing (G26). Method: clients in many sessions send messages with tool loops and a delivery
+// each, without pause, while each worker is stopped with SIGTERM and replaced; afterwards
+// everything is counted.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -19,9 +20,15 @@ const answeredBetweenRestarts = 30;
 const workersAtFirst = 2;
 /** Enough load to keep the machine busy, with room for processes to start. */
 const pauseMs = 300;
-/** `shutdown.graceMs`: long, because a command that still runs near its end is stopped, and a stopped command is not repeated (G11). */
+/**
+ * `shutdown.graceMs`: long, because a command that still runs near its end is stopped, and a
+ * stopped command is not repeated (G11).
+ */
 const graceMs = 120_000;
-/** As long, for the same reason: no worker dies here, but one that does not run for the length of its lease on a busy machine loses its sessions. */
+/**
+ * As long, for the same reason: no worker dies here, but one that does not run for the length of
+ * its lease on a busy machine loses its sessions.
+ */
 const leaseMs = 120_000;
 const soonMs = 150_000;
 /** Slow enough that deliveries are in flight when a worker receives SIGTERM. */

@@ -1,6 +1,7 @@
-// Goal: no secret that the service was given is in anything that it writes or answers (G31). Method: a canary in every place where a
-// secret can be configured; a service of separate processes with all its logs on goes through success and failures; then everything that it printed,
-// stored, answered and sent is searched.
+// Goal: no secret that the service was given is in anything that it writes or answers (G31).
+// Method: a canary in every place where a secret can be configured; a service of separate processes
+// with all its logs on goes through success and failures; then everything that it printed, stored,
+// answered and sent is searched.
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';

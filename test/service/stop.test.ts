@@ -1,6 +1,6 @@
-// Goal: an abort stops whatever a session is doing, on any worker (G24). Method: abort while a command of the model runs with a
-// grandchild process, while other messages wait, and while a turn waits for its provider; judged by the rows, the processes and the
-// next prompt.
+// Goal: an abort stops whatever a session is doing, on any worker (G24). Method: abort while a
+// command of the model runs with a grandchild process, while other messages wait, and while a turn
+// waits for its provider; judged by the rows, the processes and the next prompt.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -27,7 +27,10 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     api = rig.apiOf(await rig.start('api,worker,scheduler'));
   });
 
-  /** Asks for a command and returns the ids of the processes that it started, once it has printed them. */
+  /**
+   * Asks for a command and returns the ids of the processes that it started, once it has printed
+   * them.
+   */
   async function runCommand(session: string, command: string): Promise<{ message: Message; processIds: number[] }> {
     const file = `${session}.pids`;
     const whole = `${command.replaceAll('NOTE', `>> ${file}`)} wait`;
@@ -125,7 +128,10 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   });
 });
 
-/** Waits until none of them runs: a process that gets KILL ends only when it next gets the processor. */
+/**
+ * Waits until none of them runs: a process that gets KILL ends only when it next gets the
+ * processor.
+ */
 async function gone(processIds: number[]): Promise<void> {
   await waitUntil(`${processIds.join(' and ')} have ended`, soonMs, async () =>
     (await Promise.all(processIds.map(isRunning))).every((isAlive) => !isAlive),

@@ -1,5 +1,6 @@
-// Goal: in a whole service, a subagent is stopped in time whether or not a worker runs it, a waiting parent holds no slot, and a wait ends
-// (G19, G24, G25). Method: few slots, long tasks, short deadlines; the times are read from the database.
+// Goal: in a whole service, a subagent is stopped in time whether or not a worker runs it, a
+// waiting parent holds no slot, and a wait ends (G19, G24, G25). Method: few slots, long tasks,
+// short deadlines; the times are read from the database.
 import { describe, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { readEntries } from '../rows/entries.ts';
@@ -52,7 +53,8 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   }
 
   test('a run is stopped at its deadline, while it runs or still waits for a worker (G25)', async ({ expect }) => {
-    // Without a label, an announcement contains the task, and the scripted model would execute its directives.
+    // Without a label, an announcement contains the task, and the scripted model would execute its
+    // directives.
     const body = { task: '[[delay: 600000]] [[reply: Late.]]', label: 'slow', runTimeoutSeconds: 1 };
     // The first run takes the only slot; the second never begins.
     const runs = [await spawn('hurry', body), await spawn('hurry', body)];

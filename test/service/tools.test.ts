@@ -1,5 +1,6 @@
-// The tools of a running service, called by the model: memory, web pages, messages, and background commands, which a stop ends and
-// a crash of the worker does not hide (G24, G30). Judged by the results that the model receives, the rows and the processes.
+// The tools of a running service, called by the model: memory, web pages, messages, and background
+// commands, which a stop ends and a crash of the worker does not hide (G24, G30). Judged by the
+// results that the model receives, the rows and the processes.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -45,7 +46,9 @@ async function call(session: string, tool: string, input: object): Promise<strin
   return results.at(-1).content[0].content;
 }
 
-/** Starts a background command that prints its process id, and returns that with the id of its row. */
+/**
+ * Starts a background command that prints its process id, and returns that with the id of its row.
+ */
 async function leave(session: string): Promise<{ id: string; pid: number }> {
   const file = `${session}.pid`;
   const said = await call(session, 'exec', {

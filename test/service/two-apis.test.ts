@@ -1,5 +1,6 @@
-// Goal: an Idempotency-Key stands for one message, whichever process receives it, however often and however concurrently (G2). Method:
-// every key is sent to two api processes several times concurrently, some of them while workers answer.
+// Goal: an Idempotency-Key stands for one message, whichever process receives it, however often and
+// however concurrently (G2). Method: every key is sent to two api processes several times
+// concurrently, some of them while workers answer.
 import { describe, expect, test } from 'vitest';
 import { readInputs } from '../rows/inputs.ts';
 import { readSessions } from '../rows/sessions.ts';

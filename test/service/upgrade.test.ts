@@ -1,6 +1,8 @@
-// Goal: an upgrade under load, and its rollback, lose, double and fail nothing (G26). Method: clients keep a service of this version busy, with a
-// cron, a batch and open turns, while processes of the next version join, migrate the database and replace it one by one; an old worker is
-// restarted on the layout of the new version; finally the old version is started again, on the same data. Then everything is counted.
+// Goal: an upgrade under load, and its rollback, lose, double and fail nothing (G26). Method:
+// clients keep a service of this version busy, with a cron, a batch and open turns, while processes
+// of the next version join, migrate the database and replace it one by one; an old worker is
+// restarted on the layout of the new version; finally the old version is started again, on the same
+// data. Then everything is counted.
 import { expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { readBatchItems } from '../rows/batches.ts';

@@ -1,5 +1,6 @@
-// Calls that wait for a person and for another program, in a running service: a subagent's request is shown with its family, `approvals watch`
-// prints requests as they come, and a program that receives a signed call sends its result (G36).
+// Calls that wait for a person and for another program, in a running service: a subagent's request
+// is shown with its family, `approvals watch` prints requests as they come, and a program that
+// receives a signed call sends its result (G36).
 import type { ChildProcess } from 'node:child_process';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';

@@ -3,7 +3,10 @@ import { expect, test } from 'vitest';
 import { walkMessage } from '../../scripts/walk.ts';
 import { storedWeight } from '../../scripts/weight.ts';
 
-/** What a busy machine can add: a round that ran more often between the messages than it does without them. */
+/**
+ * What a busy machine can add: a round that ran more often between the messages than it does
+ * without them.
+ */
 const ROUNDS_MAX = 5;
 
 test('one plain message passes through no more files than stored', async () => {

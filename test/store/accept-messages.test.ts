@@ -81,7 +81,8 @@ test('a session whose inbox is full accepts nothing (G27)', async () => {
 });
 
 test('a message that arrives while the turn ends is never left without a ring (G4)', async () => {
-  // Goal: in whatever order the two statements run, either the end sees the message or the message rings.
+  // Goal: in whatever order the two statements run, either the end sees the message or the message
+  // rings.
   for (let round = 0; round < 40; round += 1) {
     const sessionId = await rig.session();
     await rig.accept(rig.input(sessionId));

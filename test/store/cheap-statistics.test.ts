@@ -1,5 +1,6 @@
-// Goal: statistics cost the same however many rows there are. Method: a database with many rows of every kind, and the plans of the statements that
-// read it, with the settings of the connections that run them: none reads a whole growing table.
+// Goal: statistics cost the same however many rows there are. Method: a database with many rows of
+// every kind, and the plans of the statements that read it, with the settings of the connections
+// that run them: none reads a whole growing table.
 import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { countSessions, rollUp, sampleMinute } from '../../src/features/costs/store/roll-up.ts';

@@ -1,4 +1,5 @@
-// `commit-step`: one step in the middle of a turn, alone and in a statement with the steps of other turns.
+// `commit-step`: one step in the middle of a turn, alone and in a statement with the steps of other
+// turns.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { EntryId } from '../../src/core/ids.ts';
 import { readEntries } from '../rows/entries.ts';

@@ -1,4 +1,5 @@
-// The errors of `pg` for broken connections, and the codes that they get: against the installed sources, and against a real server.
+// The errors of `pg` for broken connections, and the codes that they get: against the installed
+// sources, and against a real server.
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

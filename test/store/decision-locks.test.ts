@@ -1,5 +1,6 @@
-// Decisions on the same dead letter at the same time: on all letters, and on the delivery of one. Method: a third transaction holds the second
-// letter, so that the decision on all waits with the locks that it has until then; the other decision begins, and then the letter is freed.
+// Decisions on the same dead letter at the same time: on all letters, and on the delivery of one.
+// Method: a third transaction holds the second letter, so that the decision on all waits with the
+// locks that it has until then; the other decision begins, and then the letter is freed.
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import pg from 'pg';
 import type { DeliveryId } from '../../src/core/ids.ts';

@@ -1,4 +1,5 @@
-// Effects of the ends of turns whose process was killed between the commit of the end and the effect.
+// Effects of the ends of turns whose process was killed between the commit of the end and the
+// effect.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';

@@ -1,4 +1,5 @@
-// The check that each new connection makes: users who can see different facts about one server must not look like two servers.
+// The check that each new connection makes: users who can see different facts about one server must
+// not look like two servers.
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checkEventIds } from '../../src/database/event-ids.ts';

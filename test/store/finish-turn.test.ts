@@ -1,4 +1,5 @@
-// `finish-turn`: the end of a turn settles its messages, releases the lock and decides whether another ring is needed.
+// `finish-turn`: the end of a turn settles its messages, releases the lock and decides whether
+// another ring is needed.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { DeliveryId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';

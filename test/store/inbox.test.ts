@@ -1,4 +1,5 @@
-// A failure of a statement that follows the acceptance of an input does not make the acceptance fail.
+// A failure of a statement that follows the acceptance of an input does not make the acceptance
+// fail.
 import { expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/database/database.ts';
 import { createInbox } from '../../src/kernel/inbox/inbox.ts';

@@ -1,5 +1,5 @@
-// Goal: a list costs the same however many turns and sessions there are. Method: a database with many rows, and the plans of the list
-// queries with each of their filters.
+// Goal: a list costs the same however many turns and sessions there are. Method: a database with
+// many rows, and the plans of the list queries with each of their filters.
 import type { Sql } from '../../src/database/drizzle.ts';
 import type { Pool, PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';

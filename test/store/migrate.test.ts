@@ -41,7 +41,10 @@ test('a database whose migrations do not state their requirements yet is brought
   expect(await rig.rows('select name from holdfast.migrations where needs is not null')).toEqual([]);
 });
 
-/** Takes back a migration that alters a table, and holds that table as a pg_dump would. Resolves with the end of the hold. */
+/**
+ * Takes back a migration that alters a table, and holds that table as a pg_dump would. Resolves
+ * with the end of the hold.
+ */
 async function holdTableOfPending(): Promise<() => Promise<void>> {
   await rig.rows(`delete from holdfast.migrations where name = '0044_older_code.sql'`);
   const reader = new pg.Client({ connectionString: rig.url });
@@ -75,7 +78,8 @@ test('a migration gives up when a table stays locked, names itself, and has chan
 
 test('a migration that a deadlock with a running transaction ends is applied in the end, and so is the transaction', async () => {
   await rig.rows(`delete from holdfast.migrations where name = '0044_older_code.sql'`);
-  // The migration adds a row to `migrations` after it has altered the table, so a trigger can make it ask for a second table.
+  // The migration adds a row to `migrations` after it has altered the table, so a trigger can make
+  // it ask for a second table.
   await rig.rows(`create function wait_then_lock() returns trigger language plpgsql as $$ begin
       while not exists (select from pg_locks where not granted and relation = 'holdfast.migrations'::regclass) loop
         perform pg_sleep(0.01);

@@ -1,4 +1,5 @@
-// The outbox as rows: order, leases and the end of a delivery. Sending is tested in test/workers/outbox-relay.test.ts.
+// The outbox as rows: order, leases and the end of a delivery. Sending is tested in
+// test/workers/outbox-relay.test.ts.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { DeliveryId, SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';

@@ -1,4 +1,5 @@
-// Parking: an open turn releases its lock, stores why it waits, and is claimed again when it is due or stopped.
+// Parking: an open turn releases its lock, stores why it waits, and is claimed again when it is due
+// or stopped.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { abortSession, abortTurn } from '../../src/kernel/effects/control.ts';

@@ -1,4 +1,5 @@
-// A pooler between Holdfast and PostgreSQL is refused before anything is written, in each of its possible configurations.
+// A pooler between Holdfast and PostgreSQL is refused before anything is written, in each of its
+// possible configurations.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { explainStartFault } from '../../src/cli/explain-start-fault.ts';
 import { inspectDatabase } from '../../src/database/inspect-database.ts';

@@ -1,4 +1,5 @@
-// A round of the reconciler reads only due rows. The test compares the pages that its statement reads, not times.
+// A round of the reconciler reads only due rows. The test compares the pages that its statement
+// reads, not times.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { selectStaleRings } from '../../src/kernel/queue/reconcile.ts';
 import { addManyDoorbells, addManySessions } from '../rows/many-rows.ts';

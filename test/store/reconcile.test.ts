@@ -1,4 +1,5 @@
-// `reconcile`: which sessions are rung again, from the rows alone. The worker's part is tested in test/workers/reconciler.test.ts.
+// `reconcile`: which sessions are rung again, from the rows alone. The worker's part is tested in
+// test/workers/reconciler.test.ts.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { countRings, selectStaleRings } from '../../src/kernel/queue/reconcile.ts';

@@ -1,5 +1,6 @@
-// Goal: a pass with nothing to delete costs the same however many rows are kept. Method: many rows of every kind that are too young, and the pages
-// that PostgreSQL reads for one statement, which must complete the pass.
+// Goal: a pass with nothing to delete costs the same however many rows are kept. Method: many rows
+// of every kind that are too young, and the pages that PostgreSQL reads for one statement, which
+// must complete the pass.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { beginRetention, RETENTION_KINDS } from '../../src/features/retention/retention-kinds.ts';
 import { newId } from '../../src/ids.ts';
@@ -10,7 +11,10 @@ import { changeSessions, readSessions } from '../rows/sessions.ts';
 import type { StoreRig } from './store-rig.ts';
 
 const KEPT = 20_000;
-/** The statement of a kind in an empty database reads up to 30 pages. The rows of one kind fill hundreds. */
+/**
+ * The statement of a kind in an empty database reads up to 30 pages. The rows of one kind fill
+ * hundreds.
+ */
 const PAGES_MAX = 100;
 /** Longer than the ids of the rows are old. */
 const KEEP_MS = 40 * 365 * 86_400_000;

@@ -1,4 +1,5 @@
-// Which old rows are deleted, and which stay: real rows in each state are aged by SQL, a pass runs, and the tables are read.
+// Which old rows are deleted, and which stay: real rows in each state are aged by SQL, a pass runs,
+// and the tables are read.
 import { expect, test } from 'vitest';
 import { RETENTION_LATE_MS, retentionFinding } from '../../src/cli/doctor/database-checks.ts';
 import { beginRetention, RETENTION_KINDS } from '../../src/features/retention/retention-kinds.ts';

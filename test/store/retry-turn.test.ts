@@ -1,4 +1,5 @@
-// Retrying a turn while a worker holds its session: the rows that the worker has read must not change.
+// Retrying a turn while a worker holds its session: the rows that the worker has read must not
+// change.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TurnId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';

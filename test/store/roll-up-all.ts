@@ -4,7 +4,10 @@ import type { Database } from '../../src/database/database.ts';
 import { rollUp } from '../../src/features/costs/store/roll-up.ts';
 import { readUncounted } from '../rows/usage.ts';
 
-/** Rolls up until nothing is left. A transaction in another database of the server holds the horizon back as long as it runs. */
+/**
+ * Rolls up until nothing is left. A transaction in another database of the server holds the horizon
+ * back as long as it runs.
+ */
 export async function rollUpAll(database: Database): Promise<void> {
   await expect
     .poll(

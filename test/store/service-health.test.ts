@@ -1,4 +1,5 @@
-// Faults that keep the service from working, as read from rows: one database, in which each fault is created and repaired.
+// Faults that keep the service from working, as read from rows: one database, in which each fault
+// is created and repaired.
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// A spawn: one transaction creates the session of a subagent, its run, its first input and the ring.
+// A spawn: one transaction creates the session of a subagent, its run, its first input and the
+// ring.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readInputs } from '../rows/inputs.ts';
 import { readSessions } from '../rows/sessions.ts';

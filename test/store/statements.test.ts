@@ -1,6 +1,6 @@
-// Goal: PostgreSQL accepts what `npm run sql` prints, and the statements of a turn stay fast while tables grow. Method: prepare
-// every form of every statement on a migrated database with rows in it, with the settings of the connections that run them, and read
-// the generic plans.
+// Goal: PostgreSQL accepts what `npm run sql` prints, and the statements of a turn stay fast while
+// tables grow. Method: prepare every form of every statement on a migrated database with rows in
+// it, with the settings of the connections that run them, and read the generic plans.
 import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { printedForms } from '../../scripts/printed-statement.ts';
@@ -10,7 +10,10 @@ import { readSettlements } from '../../src/kernel/views/turns.ts';
 import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
 
 const SESSIONS = 200;
-/** How a plan is allowed to read a table: by an index. A table that is written is named by its own node. */
+/**
+ * How a plan is allowed to read a table: by an index. A table that is written is named by its own
+ * node.
+ */
 const READS_BY_INDEX = new Set(['Index Scan', 'Index Only Scan', 'ModifyTable']);
 
 const LOCKS_ROWS = /\bfor (?:no key )?update\b/;

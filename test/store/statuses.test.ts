@@ -1,5 +1,5 @@
-// The statuses in the code are those that the database permits: each list is written in `src/contract` or `src/core`, and
-// in a CHECK of a migration, and the two must not differ.
+// The statuses in the code are those that the database permits: each list is written in
+// `src/contract` or `src/core`, and in a CHECK of a migration, and the two must not differ.
 import { cronFire } from '../../src/features/crons/contract.ts';
 import { heartbeat } from '../../src/features/heartbeats/contract.ts';
 import { deadLetter } from '../../src/contract/dead-letters.ts';

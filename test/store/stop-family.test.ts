@@ -106,7 +106,10 @@ test('a run that is stopped alone leaves the runs below it, whose ends reach the
   expect(announced).toEqual([{ causeKey: `announce:${middle.runId}` }, { causeKey: `announce:${below.runId}` }]);
 });
 
-/** Starts the writes one after the other while they all wait for the row of a session, and then lets them run in this order. */
+/**
+ * Starts the writes one after the other while they all wait for the row of a session, and then lets
+ * them run in this order.
+ */
 async function queuedOn(sessionId: SessionId, ...writes: (() => Promise<unknown>)[]): Promise<void> {
   const client = await rig.database.views.connect();
   await client.query('begin');

@@ -1,4 +1,5 @@
-// Builders for tests of the store: a migrated database, and the calls that bring a session to the state in which a test begins.
+// Builders for tests of the store: a migrated database, and the calls that bring a session to the
+// state in which a test begins.
 import type { EntryId, MessageId, SessionId, SystemEventId, TurnId } from '../../src/core/ids.ts';
 import { canonicalSessionKey } from '../../src/core/session-key.ts';
 import { newId } from '../../src/ids.ts';

@@ -1,5 +1,6 @@
-// Goal: usage and counts are exactly those of the rows, before, during and after the roll-up. Method: turns of several
-// kinds run on a real database, and every answer is compared with a count of the rows.
+// Goal: usage and counts are exactly those of the rows, before, during and after the roll-up.
+// Method: turns of several kinds run on a real database, and every answer is compared with a count
+// of the rows.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { abortSession } from '../../src/kernel/effects/control.ts';
 import { retryTurn } from '../../src/kernel/turn/journal/retry-turn.ts';
@@ -52,7 +53,10 @@ async function play(name: string, text: string, model?: string): Promise<void> {
   worker.stop();
 }
 
-/** Turns that end well, fail, are retried, are stopped while they wait, and whose model has no price. */
+/**
+ * Turns that end well, fail, are retried, are stopped while they wait, and whose model has no
+ * price.
+ */
 async function playAll(): Promise<void> {
   await play('well', '[[reply: yes]]');
   await play('well', '[[cut: after=3]] [[reply: whole]]');

@@ -1,4 +1,5 @@
-// Why messages wait, from real rows: claims, turns and parks are made by their statements, rows of workers as processes write them.
+// Why messages wait, from real rows: claims, turns and parks are made by their statements, rows of
+// workers as processes write them.
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';

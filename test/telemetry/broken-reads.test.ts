@@ -1,4 +1,5 @@
-// A connection that breaks while a turn's trace is read does not lose the trace: the process that ended the turn is the only one that exports it.
+// A connection that breaks while a turn's trace is read does not lose the trace: the process that
+// ended the turn is the only one that exports it.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { openDatabase, type Database } from '../../src/database/database.ts';

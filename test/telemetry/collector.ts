@@ -1,4 +1,5 @@
-// A collector: takes traces as OTLP JSON, and keeps each span once. It also answers GET requests, and keeps their headers.
+// A collector: takes traces as OTLP JSON, and keeps each span once. It also answers GET requests,
+// and keeps their headers.
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';

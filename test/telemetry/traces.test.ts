@@ -1,5 +1,6 @@
-// Goal: the traces of a service say what its journal says, whatever crashes, and cost its turns nothing. Method: real processes, a collector
-// that takes OTLP JSON, workers that are killed at random, and rows as the judge.
+// Goal: the traces of a service say what its journal says, whatever crashes, and cost its turns
+// nothing. Method: real processes, a collector that takes OTLP JSON, workers that are killed at
+// random, and rows as the judge.
 import { expect, test } from 'vitest';
 import { SPAN_KEYS } from '../../src/core/telemetry.ts';
 import { deriveSpanId } from '../../src/trace-ids.ts';
@@ -17,7 +18,10 @@ const TURNS = isFullForm() ? 200 : 20;
 const KILLS = isFullForm() ? 10 : 2;
 const SOON_MS = 150_000;
 
-/** Reports the OpenTelemetry modules that a process loads; the SDK of the model loads the API, which does nothing by itself. */
+/**
+ * Reports the OpenTelemetry modules that a process loads; the SDK of the model loads the API, which
+ * does nothing by itself.
+ */
 const REPORT_LOADED = `data:text/javascript,${encodeURIComponent(`import { registerHooks } from 'node:module';
 registerHooks({ resolve(name, context, next) {
   const found = next(name, context);
@@ -48,7 +52,10 @@ shareAmongTests(async (onEnd) => {
   api = rig.apiOf(front);
 });
 
-/** Starts a process that exports its traces, and waits so long for the collector that a turn that waited too would never end. */
+/**
+ * Starts a process that exports its traces, and waits so long for the collector that a turn that
+ * waited too would never end.
+ */
 function start(roles: string): Promise<RunningProcess> {
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_TIMEOUT: '600000' };
   return rig.start(roles, { env });

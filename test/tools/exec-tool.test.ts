@@ -1,6 +1,7 @@
-// The exec tool with real processes: a command's whole process group ends with its call, however that ends (G24, G25),
-// memory stays bounded and text valid (G28), and its environment has no secret (G31). The end of processes is never guessed by waiting: they
-// hold a named pipe open, which ends when the last of them does.
+// The exec tool with real processes: a command's whole process group ends with its call, however
+// that ends (G24, G25), memory stays bounded and text valid (G28), and its environment has no
+// secret (G31). The end of processes is never guessed by waiting: they hold a named pipe open,
+// which ends when the last of them does.
 import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';

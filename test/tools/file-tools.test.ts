@@ -1,4 +1,5 @@
-// The file tools on a real file system: their effects, and that they read or write nothing outside the workspace.
+// The file tools on a real file system: their effects, and that they read or write nothing outside
+// the workspace.
 import { execFileSync } from 'node:child_process';
 import { mkdir, readFile, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// The glob tool on a real file system, and the bounds that keep a pattern from blocking the process.
+// The glob tool on a real file system, and the bounds that keep a pattern from blocking the
+// process.
 import { mkdir, symlink, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';

@@ -7,7 +7,10 @@ import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
 import { HostProxy } from '../../src/tools/sandbox/host-proxy.ts';
 
-/** A server whose queue of connections is full, so that a further one is neither accepted nor refused: its thread sleeps. */
+/**
+ * A server whose queue of connections is full, so that a further one is neither accepted nor
+ * refused: its thread sleeps.
+ */
 const SLEEPING_SERVER = `
   const server = require('node:net').createServer().listen({ host: '127.0.0.1', port: 0, backlog: 1 }, () => {
     require('node:worker_threads').parentPort.postMessage(server.address().port);

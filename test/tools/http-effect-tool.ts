@@ -1,5 +1,6 @@
-// A tool whose effect can be counted from outside: each run is one POST to a server of the test. Crash tests load this module as a
-// plugin into real worker processes; `HTTP_EFFECT_URL` names the server.
+// A tool whose effect can be counted from outside: each run is one POST to a server of the test.
+// Crash tests load this module as a plugin into real worker processes; `HTTP_EFFECT_URL` names the
+// server.
 import { z } from 'zod';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
@@ -22,8 +23,8 @@ export interface HttpEffect {
 }
 
 /**
- * POSTs an `HttpEffect` and returns the text of the response, as an error when its status is not 2xx. The server decides how long it
- * takes.
+ * POSTs an `HttpEffect` and returns the text of the response, as an error when its status is not
+ * 2xx. The server decides how long it takes.
  */
 export function createHttpEffectTool({ url, isIdempotent, name = 'http_effect' }: HttpEffectOptions): Tool {
   return defineTool({
@@ -46,7 +47,10 @@ export function createHttpEffectTool({ url, isIdempotent, name = 'http_effect' }
   });
 }
 
-/** Called when this module is loaded as a plugin: `http_effect`, and `http_effect_idempotent` that declares itself so. */
+/**
+ * Called when this module is loaded as a plugin: `http_effect`, and `http_effect_idempotent` that
+ * declares itself so.
+ */
 export function createTools(): Tool[] {
   const url = process.env['HTTP_EFFECT_URL'];
   if (url === undefined) throw new Error('HTTP_EFFECT_URL is not set');

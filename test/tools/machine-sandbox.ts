@@ -1,4 +1,5 @@
-// Whether this machine has a sandbox, as the canary of the product says. Tests of one are skipped elsewhere, with the reason in their titles.
+// Whether this machine has a sandbox, as the canary of the product says. Tests of one are skipped
+// elsewhere, with the reason in their titles.
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, test } from 'vitest';
 import { openSandboxRig } from './sandbox-rig.ts';
@@ -14,10 +15,16 @@ export function readCommandLines(): string[] {
   });
 }
 
-/** An image with bash, curl, grep, perl, socat and the programs of util-linux, for an engine that is on the PATH. */
+/**
+ * An image with bash, curl, grep, perl, socat and the programs of util-linux, for an engine that is
+ * on the PATH.
+ */
 const image = process.env['HOLDFAST_TEST_CONTAINER'];
 
-/** The runtimes of the tests, with their settings, and why this machine does not have them, or not with a network; null: it does. */
+/**
+ * The runtimes of the tests, with their settings, and why this machine does not have them, or not
+ * with a network; null: it does.
+ */
 export const RUNTIMES = await Promise.all(
   [
     { name: 'bubblewrap', settings: {} },
@@ -35,7 +42,10 @@ for (const { name, fault, networkFault } of RUNTIMES)
       `Skipped: the tests of ${fault === null ? 'the network of ' : ''}the sandbox of ${name}, because ${networkFault}\n`,
     );
 
-/** As the canary of a sandbox with a network finds it: what the product would do with these settings. */
+/**
+ * As the canary of a sandbox with a network finds it: what the product would do with these
+ * settings.
+ */
 async function findFaults(settings: object) {
   const rig = await openSandboxRig({ sandbox: { ...settings, network: ['*'] } });
   const { status, reason } = await rig.sandbox.check();

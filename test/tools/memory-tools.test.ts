@@ -1,5 +1,5 @@
-// The memory tools on real files and a real database: a search finds the current text on disk, with its lines, and nothing outside
-// MEMORY.md and memory/ is read (G30).
+// The memory tools on real files and a real database: a search finds the current text on disk, with
+// its lines, and nothing outside MEMORY.md and memory/ is read (G30).
 import { mkdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execFileSync } from 'node:child_process';

@@ -1,4 +1,5 @@
-// Only root can give the commands of agents to another user, so only root has workspaces to place; CI runs as root.
+// Only root can give the commands of agents to another user, so only root has workspaces to place;
+// CI runs as root.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';

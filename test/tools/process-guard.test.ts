@@ -1,5 +1,6 @@
-// Goal: a command does not outlive the process that runs it, even if that is killed with SIGKILL. Method: a real process runs
-// a command whose grandchildren hold a named pipe; the process is killed, and the test waits for the end of the pipe.
+// Goal: a command does not outlive the process that runs it, even if that is killed with SIGKILL.
+// Method: a real process runs a command whose grandchildren hold a named pipe; the process is
+// killed, and the test waits for the end of the pipe.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// A session with an open turn on a real database, and keepers of background commands for it: any number, each its own worker.
+// A session with an open turn on a real database, and keepers of background commands for it: any
+// number, each its own worker.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

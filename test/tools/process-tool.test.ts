@@ -1,5 +1,6 @@
-// Background commands, with real processes and a real database: they outlive their call, every end is stored and reported to
-// the session, a call gets the same answer from any worker, and commands of a crashed worker become lost, which is reported too.
+// Background commands, with real processes and a real database: they outlive their call, every end
+// is stored and reported to the session, a call gets the same answer from any worker, and commands
+// of a crashed worker become lost, which is reported too.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';

@@ -1,5 +1,6 @@
-// What a command in a sandbox must not be able to do, tried on the real kernel through the exec tool (G30). A canary prints WON when it has done it;
-// the same canaries outside the sandbox show that they would.
+// What a command in a sandbox must not be able to do, tried on the real kernel through the exec
+// tool (G30). A canary prints WON when it has done it; the same canaries outside the sandbox show
+// that they would.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeUnless, readCommandLines, RUNTIMES } from './machine-sandbox.ts';
 import { openSandboxRig, type SandboxRig } from './sandbox-rig.ts';

@@ -1,4 +1,5 @@
-// What commands may do when a part of the sandbox is missing or fails later: less, never more (G42).
+// What commands may do when a part of the sandbox is missing or fails later: less, never more
+// (G42).
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, rmdirSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,6 @@
-// A service as a command of an agent sees it: its data directory with a key, a database socket, a loopback API, another workspace, and its exec tool
-// with the sandbox of its configuration. As root, commands run as `nobody`, as they do in a service.
+// A service as a command of an agent sees it: its data directory with a key, a database socket, a
+// loopback API, another workspace, and its exec tool with the sandbox of its configuration. As
+// root, commands run as `nobody`, as they do in a service.
 import { once } from 'node:events';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';

@@ -1,5 +1,5 @@
-// Commands in a sandbox on the real kernel, through the exec tool: what works as outside, and when there is none (G37). What they cannot do is in
-// `sandbox-canaries.test.ts`.
+// Commands in a sandbox on the real kernel, through the exec tool: what works as outside, and when
+// there is none (G37). What they cannot do is in `sandbox-canaries.test.ts`.
 import { execFile } from 'node:child_process';
 import {
   chmodSync,

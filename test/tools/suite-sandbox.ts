@@ -7,8 +7,9 @@ import { planAllCommands, type CommandPlan } from '../../src/tools/command-user.
 import { Sandbox } from '../../src/tools/sandbox/sandbox.ts';
 
 /**
- * What the suites of `exec` and `process` run commands in: nothing, or with `HOLDFAST_TEST_SANDBOX=on` the sandbox, in which they must pass, too. Each
- * of their workspaces gets one.
+ * What the suites of `exec` and `process` run commands in: nothing, or with
+ * `HOLDFAST_TEST_SANDBOX=on` the sandbox, in which they must pass, too. Each of their workspaces
+ * gets one.
  */
 export const SUITE_SANDBOX: Pick<Sandbox, 'enter'> | undefined =
   process.env['HOLDFAST_TEST_SANDBOX'] === 'on' ? { enter: enterAny } : undefined;

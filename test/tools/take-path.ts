@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { findProgram } from '../../src/tools/sandbox/runtimes.ts';
 
-/** Until the end of the test, the PATH is one folder with what a sandbox needs, but for socat. Commands must be able to read it. */
+/**
+ * Until the end of the test, the PATH is one folder with what a sandbox needs, but for socat.
+ * Commands must be able to read it.
+ */
 export function takePath(): string {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-path-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));

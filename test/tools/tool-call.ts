@@ -10,8 +10,8 @@ export const NO_MODELS: ToolModels = {
 };
 
 /**
- * A call in `workspaceDir`, without an abort signal unless one is given. Its key is unique on the machine: the end of a command also ends
- * processes outside its group that have its key.
+ * A call in `workspaceDir`, without an abort signal unless one is given. Its key is unique on the
+ * machine: the end of a command also ends processes outside its group that have its key.
  */
 export function aToolCall(call: Partial<ToolCall> & { workspaceDir: string }): ToolCall {
   return {

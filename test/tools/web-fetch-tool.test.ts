@@ -1,5 +1,6 @@
-// web_fetch against real servers on this machine: which addresses it can reach (G30), its result and how that is marked (G29), and its bounds
-// (G25, G28). The servers represent the internet: the configuration allows them, as it would allow an intranet wiki.
+// web_fetch against real servers on this machine: which addresses it can reach (G30), its result
+// and how that is marked (G29), and its bounds (G25, G28). The servers represent the internet: the
+// configuration allows them, as it would allow an intranet wiki.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';

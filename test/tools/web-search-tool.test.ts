@@ -1,5 +1,6 @@
-// web_search against servers on this machine that speak the formats of the four providers: the order in which they are asked, what a result is and how it is
-// marked (G29), what may be reached (G30), and the bounds (G28).
+// web_search against servers on this machine that speak the formats of the four providers: the
+// order in which they are asked, what a result is and how it is marked (G29), what may be reached
+// (G30), and the bounds (G28).
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -47,7 +47,8 @@ export function createLifeline(dir: string, name = 'lifeline'): Lifeline {
   execFileSync('mkfifo', [path]);
   const reader = createReadStream(path);
   reader.resume();
-  // If a process exits before it holds the pipe, a reader is left waiting, and blocks a thread of the pool for file access.
+  // If a process exits before it holds the pipe, a reader is left waiting, and blocks a thread of
+  // the pool for file access.
   onTestFinished(() => {
     if (existsSync(path)) closeSync(openSync(path, 'r+'));
   });

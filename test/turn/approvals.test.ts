@@ -1,5 +1,6 @@
-// Goal: what a rule holds back runs only after an approval, with exactly what was shown, once (G36). Method: real turns on a real database whose tool
-// counts its runs; workers are lost before and after each statement, and 40 ways round an approval are tried.
+// Goal: what a rule holds back runs only after an approval, with exactly what was shown, once
+// (G36). Method: real turns on a real database whose tool counts its runs; workers are lost before
+// and after each statement, and 40 ways round an approval are tried.
 import { describe, expect, test } from 'vitest';
 import { decideApproval, settleLeft } from '../../src/features/approvals/store/approvals.ts';
 import { approvals } from '../../src/features/approvals/views.ts';
@@ -415,7 +416,10 @@ describe('a worker that is lost', () => {
       isApproved: false,
     },
   };
-  /** Plays a turn that asks, is decided about and ends; a worker is lost at one point before or after the decision. */
+  /**
+   * Plays a turn that asks, is decided about and ends; a worker is lost at one point before or
+   * after the decision.
+   */
   async function play(
     end: keyof typeof ENDS,
     point: { isLate: boolean; at: number; isAfter: boolean },
@@ -436,7 +440,8 @@ describe('a worker that is lost', () => {
     const message = await viewMessage(views(), messageId);
     expect([name, message?.status]).toEqual([name, end === 'cancel' ? 'cancelled' : 'answered']);
     const count = countRuns(name);
-    // Whether a call took effect that a crash has interrupted is not known; it is never begun again.
+    // Whether a call took effect that a crash has interrupted is not known; it is never begun
+    // again.
     expect([0, 1]).toContain(count);
     if (!ENDS[end].isApproved) expect([name, count]).toEqual([name, 0]);
     else if (count === 0) expect(await resultsOf(turnId)).toContain('outcome unknown');

@@ -1,5 +1,6 @@
-// Goal: what is sent of a file after an approval is what was shown (G36). Method: real turns call the tool `message`, whose calls wait for a person; the file is
-// changed before the request, between it and the decision, or never.
+// Goal: what is sent of a file after an approval is what was shown (G36). Method: real turns call
+// the tool `message`, whose calls wait for a person; the file is changed before the request,
+// between it and the decision, or never.
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// The request that the model gets and its stored description: workspace, skills, chat, notes, and every setting that adds to a prompt.
+// The request that the model gets and its stored description: workspace, skills, chat, notes, and
+// every setting that adds to a prompt.
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';

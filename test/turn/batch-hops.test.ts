@@ -1,5 +1,6 @@
-// Turns whose model calls go through provider batches, from the worker's side: the request, the park, the answer that ends it,
-// and all that reaches a turn while it waits. The tests store answers as the poller does; no batch is submitted.
+// Turns whose model calls go through provider batches, from the worker's side: the request, the
+// park, the answer that ends it, and all that reaches a turn while it waits. The tests store
+// answers as the poller does; no batch is submitted.
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { InboundMessage } from '../../src/core/inbound.ts';

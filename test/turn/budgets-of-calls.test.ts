@@ -1,4 +1,5 @@
-// Every call of a turn counts in its budgets: also calls after a compaction, after a refusal for the length, and in provider batches.
+// Every call of a turn counts in its budgets: also calls after a compaction, after a refusal for
+// the length, and in provider batches.
 import { beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { createBudget, patchBudget } from '../../src/features/budgets/store/budgets.ts';
@@ -12,7 +13,9 @@ import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { seedHistory } from './seed-history.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
-/** A window of 20,000 tokens, 4,000 of them reserved; the provider accepts fewer from `refusing`. */
+/**
+ * A window of 20,000 tokens, 4,000 of them reserved; the provider accepts fewer from `refusing`.
+ */
 const small = { contextTokens: 20_000, compaction: { reserveTokens: 4_000, keepRecentTokens: 3_000 } };
 
 let rig: TurnRig;

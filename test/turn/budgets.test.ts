@@ -1,4 +1,5 @@
-// Turns under budgets: what they reserve before each call, how a reservation ends, and what a turn does when the budget has no room.
+// Turns under budgets: what they reserve before each call, how a reservation ends, and what a turn
+// does when the budget has no room.
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { toMicros } from '../../src/core/prices.ts';
@@ -335,7 +336,8 @@ describe('64 sessions at once on four workers', () => {
   }
 
   test('never exceed a strict limit', async () => {
-    // It has room for one call at a time, and all of them together would cost more than twice as much.
+    // It has room for one call at a time, and all of them together would cost more than twice as
+    // much.
     const id = await budget({ limitUsd: 3, strict: true, per: 'total' });
     await runAll('never', 1_000);
     const cost = await costOf(names('never'));

@@ -1,5 +1,5 @@
-// The `canvas` tool in turns on a real database: what it shows, that a crash shows nothing twice (G11), and that a worker that has lost the session shows
-// nothing (G7).
+// The `canvas` tool in turns on a real database: what it shows, that a crash shows nothing twice
+// (G11), and that a worker that has lost the session shows nothing (G7).
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,7 +1,9 @@
-// Goal: a conversation whose model changes from provider to provider is refused by none of them and loses no text. Method: all ordered pairs of
-// four APIs, which take turns in conversations of twelve turns with thinking, tools and images, against servers that check roles, pairs, ids,
-// signatures and sealed reasoning; in the middle, a turn steps down to other providers between two of its calls. A turn that steps down twice is
-// left by its worker right before and right after each of its writes and model calls, and another worker takes over.
+// Goal: a conversation whose model changes from provider to provider is refused by none of them and
+// loses no text. Method: all ordered pairs of four APIs, which take turns in conversations of
+// twelve turns with thinking, tools and images, against servers that check roles, pairs, ids,
+// signatures and sealed reasoning; in the middle, a turn steps down to other providers between two
+// of its calls. A turn that steps down twice is left by its worker right before and right after
+// each of its writes and model calls, and another worker takes over.
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { startScriptedModel, type ScriptedModel } from '../../scripted-model/scripted-model.ts';
@@ -101,13 +103,18 @@ test.each(pairs)('%s and %s take turns (G34)', async (first, second) => {
   }
 });
 
-/** What a worker does right before or right after it leaves: the n-th of its writes and model calls. */
+/**
+ * What a worker does right before or right after it leaves: the n-th of its writes and model calls.
+ */
 interface Strike {
   at: number;
   side: 'before' | 'after';
 }
 
-/** A worker that stops for ever at the given place; `count` is how many places it has passed, `gone` resolves when it has left. */
+/**
+ * A worker that stops for ever at the given place; `count` is how many places it has passed, `gone`
+ * resolves when it has left.
+ */
 function strikable(strike: Strike | null) {
   const worker = rig.worker({ modelUrl: scripted.url });
   const { context } = worker;
@@ -150,7 +157,10 @@ interface FallbackEvent {
   data: { from: string; to: string };
 }
 
-/** Plays the turn with one crash at most; resolves with what is wrong, and how many places its first worker has passed. */
+/**
+ * Plays the turn with one crash at most; resolves with what is wrong, and how many places its first
+ * worker has passed.
+ */
 async function playDown(session: string, strike: Strike | null) {
   effects.length = 0;
   const before = scripted.requestCount;
@@ -181,9 +191,11 @@ async function playDown(session: string, strike: Strike | null) {
   expect(entries.map(({ kind }) => kind)).toEqual(['prompt', 'answer', 'results', 'answer', 'results', 'answer']);
   expect(calls.filter(({ status }) => status === 'ok').map(({ model }) => model)).toEqual(CHAIN);
   expect(steps.map(({ data }) => [data.from, data.to])).toEqual([CHAIN.slice(0, 2), CHAIN.slice(1)]);
-  // Each call was charged before it was made, and made once; a failure that no write has reported is not counted.
+  // Each call was charged before it was made, and made once; a failure that no write has reported
+  // is not counted.
   expect(hashes.size).toBe(received.length);
-  // The call that is repeated after a crash is one of the model that was asked then: none is asked again that the turn has left.
+  // The call that is repeated after a crash is one of the model that was asked then: none is asked
+  // again that the turn has left.
   expect(received.length, JSON.stringify(strike)).toBeLessThanOrEqual(strike === null ? 7 : 8);
   expect(Math.max(...hashes.keys())).toBeLessThanOrEqual(Number(turn?.calls));
   expect(turn?.retries).toBeLessThanOrEqual(2);

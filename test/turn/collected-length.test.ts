@@ -1,5 +1,6 @@
-// Goal: messages that each fit into the context of their model do not fail because they wait together. Method: 20 messages of 60 kB, a model
-// server with the window of the configuration, and one with half of it, which refuses what the estimate allows.
+// Goal: messages that each fit into the context of their model do not fail because they wait
+// together. Method: 20 messages of 60 kB, a model server with the window of the configuration, and
+// one with half of it, which refuses what the estimate allows.
 import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { readDeadLetters } from '../rows/dead-letters.ts';
@@ -31,7 +32,10 @@ shareAmongTests(async (onEnd) => {
   rigs = { roomy: await open(200_000), tight: await open(100_000) };
 });
 
-/** Runs turns until nothing waits, and returns what they answered: the numbers of their messages, or the code of their error. */
+/**
+ * Runs turns until nothing waits, and returns what they answered: the numbers of their messages, or
+ * the code of their error.
+ */
 async function turnsOf(rig: TurnRig, name: string): Promise<(number[] | string)[]> {
   const worker = rig.worker();
   for (;;) {

@@ -1,5 +1,6 @@
-// Compaction in turns, with a real database and a model server that refuses requests that are too long. Texts in double
-// angle brackets tell the scripted model how to answer a request for a summary.
+// Compaction in turns, with a real database and a model server that refuses requests that are too
+// long. Texts in double angle brackets tell the scripted model how to answer a request for a
+// summary.
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -218,7 +219,10 @@ describe('in a small window', () => {
     rig = await rigOf({ ...small, timeoutSeconds: 30 });
   });
 
-  /** Sends a message to a session with 17,000 tokens of history, lets a worker run it, and returns how it ended. */
+  /**
+   * Sends a message to a session with 17,000 tokens of history, lets a worker run it, and returns
+   * how it ended.
+   */
   async function converse(name: string, first: string, text = 'Go on. [[reply: Done.]]') {
     await seedHistory(rig, name, { turns: 10, tokens: 17_000, first });
     const worker = rig.worker();

@@ -1,4 +1,5 @@
-// The bill: all sums equal the cost of the requests that the model server received, to the micro-dollar.
+// The bill: all sums equal the cost of the requests that the model server received, to the
+// micro-dollar.
 import { expect, test } from 'vitest';
 import { priceBookOf } from '../../src/config.ts';
 import { priceCall } from '../../src/core/prices.ts';

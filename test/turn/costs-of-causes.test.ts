@@ -1,4 +1,5 @@
-// What a turn starts counts for the cause of the turn: the API key whose message it answers, and the tick of the cron.
+// What a turn starts counts for the cause of the turn: the API key whose message it answers, and
+// the tick of the cron.
 import { expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/core/inbound.ts';
 import type { SessionId } from '../../src/core/ids.ts';

@@ -1,4 +1,5 @@
-// The cost of turns, from the tokens that the provider reported: each figure is compared with the requests that the model server received.
+// The cost of turns, from the tokens that the provider reported: each figure is compared with the
+// requests that the model server received.
 import { describe, expect, test } from 'vitest';
 import { priceCall } from '../../src/core/prices.ts';
 import { createLogger } from '../../src/logger.ts';
@@ -79,7 +80,10 @@ async function storedOf(name: string) {
   return { turn, calls, session };
 }
 
-/** The cost of the answers that the server sent for a session by the price table, each rounded separately. */
+/**
+ * The cost of the answers that the server sent for a session by the price table, each rounded
+ * separately.
+ */
 function receivedMicros(name: string): number[] {
   const book = priceBookOf(rig.config);
   return rig.scripted.requests

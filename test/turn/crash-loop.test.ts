@@ -1,4 +1,5 @@
-// Processes that are killed repeatedly: a turn that kills its process is found and given up (G17), and turns that only ran in the same process are not.
+// Processes that are killed repeatedly: a turn that kills its process is found and given up (G17),
+// and turns that only ran in the same process are not.
 import { describe, expect, test } from 'vitest';
 import { createLogger } from '../../src/logger.ts';
 import { abortSession } from '../../src/kernel/effects/control.ts';
@@ -235,7 +236,10 @@ test(
 );
 
 describe('a process that stalls before it has opened its turns', () => {
-  /** A process that claims sessions and opens no turn before their leases have run out; it may be the same one each time. */
+  /**
+   * A process that claims sessions and opens no turn before their leases have run out; it may be
+   * the same one each time.
+   */
   async function stall(rig: TurnRig, owner: string, sessions: readonly string[]): Promise<string[]> {
     await changeDoorbells(rig, {}, { dueAt: noLaterThanNow });
     const { store } = rig.worker().context;

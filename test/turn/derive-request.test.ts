@@ -1,6 +1,7 @@
-// Goal: the derived request of a call equals what was sent, byte for byte, whatever has happened to its session since, and names the author
-// of each part. Method: conversations with everything that changes a view, and a model server that keeps what it
-// received; each request is derived again at the end.
+// Goal: the derived request of a call equals what was sent, byte for byte, whatever has happened to
+// its session since, and names the author of each part. Method: conversations with everything that
+// changes a view, and a model server that keeps what it received; each request is derived again at
+// the end.
 import { describe, expect, test } from 'vitest';
 import type { MessageId } from '../../src/core/ids.ts';
 import type { InboundMessage } from '../../src/core/inbound.ts';

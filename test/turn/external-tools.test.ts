@@ -1,6 +1,7 @@
-// Goal: a call of a tool that another program runs has exactly one result, whenever its worker is lost: none is lost, none is used twice (G11). Method:
-// real turns on a real database; the worker is lost before and after each of its statements, before or after the call is answered, expires or is
-// cancelled.
+// Goal: a call of a tool that another program runs has exactly one result, whenever its worker is
+// lost: none is lost, none is used twice (G11). Method: real turns on a real database; the worker
+// is lost before and after each of its statements, before or after the call is answered, expires or
+// is cancelled.
 import { expect, test } from 'vitest';
 import { toolCallId } from '../../src/core/tool-policy.ts';
 import { storeExternalResult } from '../../src/features/external-tools/store/results.ts';
@@ -48,7 +49,10 @@ const ENDS = {
 
 const SAYS = { answer: /"result (?:one|two)"/, expire: /no result has come in time/, cancel: /may or may not/ };
 
-/** Plays a turn whose call is asked for and ends; a worker is lost at one point before or after that. Returns whether it was. */
+/**
+ * Plays a turn whose call is asked for and ends; a worker is lost at one point before or after
+ * that. Returns whether it was.
+ */
 async function play(
   end: keyof typeof ENDS,
   { isLate, at, isAfter }: { isLate: boolean; at: number; isAfter: boolean },

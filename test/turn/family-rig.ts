@@ -1,4 +1,5 @@
-// A turn rig whose workers have the session tools: families of sessions on one database, whose turns run when a test says so.
+// A turn rig whose workers have the session tools: families of sessions on one database, whose
+// turns run when a test says so.
 import type { SessionId } from '../../src/core/ids.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { createSessionTools } from '../../src/features/subagents/tools.ts';

@@ -1,5 +1,5 @@
-// The `gateway` tool in turns on a real database: who has it, what it shows, and that a change of the configuration file waits for a person and happens
-// once. Secrets are in none of its results.
+// The `gateway` tool in turns on a real database: who has it, what it shows, and that a change of
+// the configuration file waits for a person and happens once. Secrets are in none of its results.
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';

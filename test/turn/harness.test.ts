@@ -1,4 +1,5 @@
-// Turns that a plugin's harness answers: it is chosen when the turn is opened, its answers are committed by the same journal, and no other harness takes over.
+// Turns that a plugin's harness answers: it is chosen when the turn is opened, its answers are
+// committed by the same journal, and no other harness takes over.
 import { expect, test } from 'vitest';
 import type { HarnessAnswer, HarnessAttempt } from '../../src/plugins/harness.ts';
 import { PluginError } from '../../src/plugins/plugin-error.ts';

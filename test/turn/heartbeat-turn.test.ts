@@ -1,4 +1,5 @@
-// Unusual polls, on a real database with a real worker: a message that joins one, one that uses tools, one that fails.
+// Unusual polls, on a real database with a real worker: a message that joins one, one that uses
+// tools, one that fails.
 import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import type { Tool } from '../../src/tools/tool.ts';

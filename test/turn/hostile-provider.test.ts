@@ -1,6 +1,7 @@
-// Goal: no mistake of a provider ends a session. Method: 20 sessions of mixed conversations (texts, long texts, images, tools of the agent, tools
-// of the client) with a provider that makes every mistake at random; then it makes no more, and each session has to answer its next message.
-// A failure names the seed; `HOLDFAST_SEED` repeats a run.
+// Goal: no mistake of a provider ends a session. Method: 20 sessions of mixed conversations (texts,
+// long texts, images, tools of the agent, tools of the client) with a provider that makes every
+// mistake at random; then it makes no more, and each session has to answer its next message. A
+// failure names the seed; `HOLDFAST_SEED` repeats a run.
 import { expect, onTestFinished, test } from 'vitest';
 import type { InboundMessage } from '../../src/core/inbound.ts';
 import { transaction } from '../../src/database/transaction.ts';

@@ -1,6 +1,7 @@
-// A provider that makes every mistake of an answer, at random by a seed: it refuses requests as invalid, and then each later request with the
-// same part; it answers with halves of characters and NULs, odd usage figures and reasons, cuts answers off, and says that it is overloaded
-// with times to wait of centuries. A request that the Messages API would refuse, it refuses, too.
+// A provider that makes every mistake of an answer, at random by a seed: it refuses requests as
+// invalid, and then each later request with the same part; it answers with halves of characters and
+// NULs, odd usage figures and reasons, cuts answers off, and says that it is overloaded with times
+// to wait of centuries. A request that the Messages API would refuse, it refuses, too.
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { signatureOf } from '../../scripted-model/signature.ts';
@@ -37,7 +38,10 @@ interface Request {
   tools?: { name: string }[];
 }
 
-/** Starts the provider. What it does in a session follows from the seed and from the requests of that session. */
+/**
+ * Starts the provider. What it does in a session follows from the seed and from the requests of
+ * that session.
+ */
 export async function startHostileProvider(seed: number): Promise<HostileProvider> {
   const conversations = new Map<string, Conversation>();
   const counts: Record<string, number> = {};
@@ -113,7 +117,8 @@ function faultOf(body: string, { random, refused, accepted }: Conversation, isCa
   if (isCalm) return null;
   const chance = random();
   if (chance < REFUSED_SHARE) {
-    // One of the parts that are sent for the first time: of the prompt, or of an answer with calls and its results.
+    // One of the parts that are sent for the first time: of the prompt, or of an answer with calls
+    // and its results.
     const last = messages.slice(hasResults(messages) ? -2 : -1).flatMap(({ content }) => content.map(partOf));
     const fresh = last.filter((part) => !accepted.has(part));
     refused.add(fresh[Math.floor(random() * fresh.length)] ?? '');

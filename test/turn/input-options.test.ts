@@ -1,5 +1,5 @@
-// What an input says about its turn holds for everything that the turn starts: subagents and the announcements of their ends, messages to
-// other sessions, waits, crons.
+// What an input says about its turn holds for everything that the turn starts: subagents and the
+// announcements of their ends, messages to other sessions, waits, crons.
 import { beforeEach, expect, test } from 'vitest';
 import type { InputOptions } from '../../src/core/input-options.ts';
 import type { Service } from '../../src/kernel/use-cases/service.ts';

@@ -1,6 +1,7 @@
-// Goal: a key that its provider holds back is left alone by all workers at once, and tested by one call alone. Method: eight workers that know only what
-// the database says, three keys of which one answers 429 with 2 s, and sessions that all prefer that key and ask at once when
-// its time is over.
+// Goal: a key that its provider holds back is left alone by all workers at once, and tested by one
+// call alone. Method: eight workers that know only what the database says, three keys of which one
+// answers 429 with 2 s, and sessions that all prefer that key and ask at once when its time is
+// over.
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { orderKeys } from '../../src/kernel/rules/provider-keys.ts';
@@ -57,7 +58,8 @@ test('a key that answers 429 gets no call of any worker for the time, then one; 
       .map(({ receivedAt, status }) => ({ at: Date.parse(receivedAt), status }));
   expect(callsOf('busy')).toMatchObject([{ status: 429 }]);
 
-  // Each of the others has a turn between two calls when the time is over, so that all of them want the key at once.
+  // Each of the others has a turn between two calls when the time is over, so that all of them want
+  // the key at once.
   const turns = workers.map(async (worker, index) => {
     await ask(worker, await sessionOf(`other-${index}`), 'pool/other');
     await ask(worker, await sessionOf(`asks-${index}`), 'pool/busy', `[[delay: ${ANSWER_MS}]] [[tool: hold {}]]`);

@@ -1,5 +1,6 @@
-// Messages of the maximum size, made of the texts that the prompt code searches for, through a whole turn with the default lease. Before the
-// patterns were bounded, one of them blocked its process for longer than the lease, and so did every later claim.
+// Messages of the maximum size, made of the texts that the prompt code searches for, through a
+// whole turn with the default lease. Before the patterns were bounded, one of them blocked its
+// process for longer than the lease, and so did every later claim.
 import { expect, test } from 'vitest';
 import { readInputs } from '../rows/inputs.ts';
 import { readSessions } from '../rows/sessions.ts';

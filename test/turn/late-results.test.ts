@@ -1,5 +1,6 @@
-// Goal: a call that has begun can have its result later, without a lock, a slot or a second run, also one that has waited for an approval before
-// (G11). Method: real turns on a real database; a feature of the test holds the calls of tools that begin tasks, and says which have ended.
+// Goal: a call that has begun can have its result later, without a lock, a slot or a second run,
+// also one that has waited for an approval before (G11). Method: real turns on a real database; a
+// feature of the test holds the calls of tools that begin tasks, and says which have ended.
 import { beforeEach, expect, test } from 'vitest';
 import { decideApproval } from '../../src/features/approvals/store/approvals.ts';
 import { approvals } from '../../src/features/approvals/views.ts';

@@ -1,5 +1,5 @@
-// A provider with a rate limit, over HTTP: a bucket of requests in front of the scripted model. When the bucket is empty it answers 429.
-// It records every request.
+// A provider with a rate limit, over HTTP: a bucket of requests in front of the scripted model.
+// When the bucket is empty it answers 429. It records every request.
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { performance } from 'node:perf_hooks';
@@ -18,7 +18,9 @@ export interface LimitedProvider {
   close(): Promise<void>;
 }
 
-/** Starts the provider. The bucket is full at first, holds `capacity` requests, and refills evenly. */
+/**
+ * Starts the provider. The bucket is full at first, holds `capacity` requests, and refills evenly.
+ */
 export async function startLimitedProvider(
   modelUrl: string,
   { perMinute, capacity }: { perMinute: number; capacity: number },

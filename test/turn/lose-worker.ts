@@ -5,7 +5,10 @@ import type { TurnRig } from './turn-rig.ts';
 
 const STATEMENTS = ['claim', 'openTurn', 'commitStep', 'parkTurn', 'finishTurn'] as const;
 
-/** Loses the worker at its nth statement, before or after it was carried out; false: it has sent fewer. */
+/**
+ * Loses the worker at its nth statement, before or after it was carried out; false: it has sent
+ * fewer.
+ */
 export async function runAndLose(rig: TurnRig, name: string, at: number, isAfter: boolean): Promise<boolean> {
   const worker = rig.worker();
   const { promise: lost, resolve: lose } = Promise.withResolvers<'lost'>();

@@ -1,5 +1,5 @@
-// The message tool in real turns: its message is in the outbox before the turn ends, once per call; where it can be sent; and the reply does
-// not repeat it (G21, G30).
+// The message tool in real turns: its message is in the outbox before the turn ends, once per call;
+// where it can be sent; and the reply does not repeat it (G21, G30).
 import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

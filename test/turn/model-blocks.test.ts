@@ -1,4 +1,5 @@
-// A provider that asks to wait (429 or 529 with Retry-After) is not called by any worker until then.
+// A provider that asks to wait (429 or 529 with Retry-After) is not called by any worker until
+// then.
 import { describe, expect, test } from 'vitest';
 import type { Tool } from '../../src/tools/tool.ts';
 import { viewMessage } from '../../src/kernel/views/messages.ts';

@@ -1,5 +1,6 @@
-// A turn whose model does not answer continues with the next of its agent's fallbacks: after its last committed step, without repeating a tool,
-// and with requests that the other model accepts. The next turn begins with the first model.
+// A turn whose model does not answer continues with the next of its agent's fallbacks: after its
+// last committed step, without repeating a tool, and with requests that the other model accepts.
+// The next turn begins with the first model.
 import { beforeEach, describe, expect, test } from 'vitest';
 import { joinText } from '../../src/core/content.ts';
 import { eventsOfBody } from '../../src/model/stream/stream-event.ts';
@@ -225,7 +226,8 @@ describe('a model that does not answer', () => {
       /^model_not_found: .* Skipped: spare\/first, whose window of 60000 tokens is too small for a request of about 7\d{4}\.$/,
     );
     expect(fallback?.data).toMatchObject({ to: 'spare/second', reason });
-    // It will never answer, so a model whose window is too small is better than none: the prompt can be made smaller.
+    // It will never answer, so a model whose window is too small is better than none: the prompt
+    // can be made smaller.
     await rig.send('larger', '[[usage: input=130000 output=9]] [[tool: effect {}]] [[error: 404 times=always]]');
     await worker.run('larger');
     expect(await turnOf('larger')).toMatchObject({ status: 'completed', reply: 'first answers' });
@@ -279,7 +281,8 @@ test('a worker that takes over without the provider of the fallback begins with 
   const { id } = await turnOf('removed');
   const calls = (await viewTurn(rig.database.views, id))?.steps.flatMap((step) => step.calls);
   expect(calls?.at(-1)).toMatchObject({ provider: 'anthropic', fallbackReason: null });
-  // One that was opened with that provider, and has no other left, ends as with a model that is not there.
+  // One that was opened with that provider, and has no other left, ends as with a model that is not
+  // there.
   const other = rig.worker();
   await rig.send('removed-first', 'anything', { model: 'spare/first' });
   void other.run('removed-first');
@@ -336,7 +339,10 @@ describe('a model that is away for everybody', () => {
     return asked.slice(before).map(({ model }) => model);
   }
 
-  /** Another process, which has heard of the outage from the database alone, when the next probe is due. */
+  /**
+   * Another process, which has heard of the outage from the database alone, when the next probe is
+   * due.
+   */
   const probeIsDue = async () => await changeModelBlocks(slowRig, {}, { probeAt: ago('1 second') });
 
   test('is asked by no message of any worker but one probe at a time, which ends that for all; another model of its provider does not', async () => {

@@ -1,5 +1,5 @@
-// A model outage: its turns wait without a lock and without a slot, say why, and end only after the maximum wait,
-// when their messages have expired, or when they are stopped.
+// A model outage: its turns wait without a lock and without a slot, say why, and end only after the
+// maximum wait, when their messages have expired, or when they are stopped.
 import { describe, expect, test } from 'vitest';
 import { modelOfRef } from '../../src/core/models.ts';
 import { abortTurn } from '../../src/kernel/effects/control.ts';

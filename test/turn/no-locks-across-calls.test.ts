@@ -1,5 +1,6 @@
-// Goal: while a model answers or a tool runs, the turn holds nothing in the database (G9). Method: in the middle of each call of a turn,
-// check every connection and every lock of the database, and write to the row of the session, which a lock would block.
+// Goal: while a model answers or a tool runs, the turn holds nothing in the database (G9). Method:
+// in the middle of each call of a turn, check every connection and every lock of the database, and
+// write to the row of the session, which a lock would block.
 import { expect, test } from 'vitest';
 import type { Tool } from '../../src/tools/tool.ts';
 import { readInputs } from '../rows/inputs.ts';
@@ -11,7 +12,10 @@ import { createTurnRig, type TurnRig } from './turn-rig.ts';
 let rig: TurnRig;
 const found: { during: string; held: Record<string, unknown>[] }[] = [];
 
-/** What other connections hold now: transactions that wait for their client, advisory locks, and locks on rows. */
+/**
+ * What other connections hold now: transactions that wait for their client, advisory locks, and
+ * locks on rows.
+ */
 async function check(during: string): Promise<void> {
   const held = await rig.rows(
     `select 'transaction ' || state as what, left(query, 80) as by from pg_stat_activity

@@ -1,5 +1,6 @@
-// Goal: an agent is answered by models of other providers as by Anthropic's: with tools, with what each needs back, and with failures that a turn
-// knows what to do about. Method: turns against servers of the other APIs, through the packages that a service uses.
+// Goal: an agent is answered by models of other providers as by Anthropic's: with tools, with what
+// each needs back, and with failures that a turn knows what to do about. Method: turns against
+// servers of the other APIs, through the packages that a service uses.
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';

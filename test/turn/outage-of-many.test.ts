@@ -1,5 +1,6 @@
-// Two minutes without a model under twenty busy sessions, in two workers, one of which is killed meanwhile. The test plays the time: it
-// advances the clock of the workers, and the times in the database with it, second by second.
+// Two minutes without a model under twenty busy sessions, in two workers, one of which is killed
+// meanwhile. The test plays the time: it advances the clock of the workers, and the times in the
+// database with it, second by second.
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { joinText } from '../../src/core/content.ts';
@@ -22,7 +23,10 @@ const SLOTS = 4;
 
 type Worker = ReturnType<TurnRig['worker']>;
 
-/** A provider that is down until a test switches it on, and records the session and time of each call. */
+/**
+ * A provider that is down until a test switches it on, and records the session and time of each
+ * call.
+ */
 function movableProvider(nowS: () => number) {
   const state = { isAway: true };
   const calls: { atS: number; workerNo: number; session: string; text: string; isAway: boolean }[] = [];
@@ -60,14 +64,20 @@ test(
       return worker;
     };
 
-    /** A second passes: the clocks of the workers advance, and all times in the database move closer. */
+    /**
+     * A second passes: the clocks of the workers advance, and all times in the database move
+     * closer.
+     */
     const passSecond = async (): Promise<void> => {
       secondsPassed += 1;
       await changeDoorbells(rig, { dueAt: above(now) }, { dueAt: earlier('1 second') });
       await changeTurns(rig, { status: 'parked' }, { parkNotBefore: earlier('1 second') });
       await changeModelBlocks(rig, {}, { until: earlier('1 second'), probeAt: earlier('1 second') });
     };
-    /** Each worker looks at its share of the sessions that are due, as many concurrently as it has slots. */
+    /**
+     * Each worker looks at its share of the sessions that are due, as many concurrently as it has
+     * slots.
+     */
     const visit = async (living: readonly Worker[]): Promise<void> => {
       const due = await readDueSessions(rig);
       for (let from = 0; from < due.length; from += SLOTS * living.length) {

@@ -1,4 +1,5 @@
-// The number of paid model calls is bounded: a result that cannot be stored ends the turn, and calls with an unknown end are counted.
+// The number of paid model calls is bounded: a result that cannot be stored ends the turn, and
+// calls with an unknown end are counted.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { joinText } from '../../src/core/content.ts';

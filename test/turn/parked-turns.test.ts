@@ -1,6 +1,7 @@
-// Turns that wait for a budget or for the results of a client, from the worker's side: what reaches them while they wait, what a crash leaves,
-// and how often they are resumed. batch-hops.test.ts shows the same of turns that wait for a provider; test/service/parked-turns.test.ts kills
-// real processes.
+// Turns that wait for a budget or for the results of a client, from the worker's side: what reaches
+// them while they wait, what a crash leaves, and how often they are resumed. batch-hops.test.ts
+// shows the same of turns that wait for a provider; test/service/parked-turns.test.ts kills real
+// processes.
 import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/core/inbound.ts';
 import { toMicros } from '../../src/core/prices.ts';
@@ -64,7 +65,10 @@ interface Wait {
   calls: number;
   /** What a worker finds that looks at the session before the end of the wait. */
   found: 'idle' | 'early';
-  /** Prepares a wait of the next turn of a session; resolves with the message to send and what ends the wait of its turn. */
+  /**
+   * Prepares a wait of the next turn of a session; resolves with the message to send and what ends
+   * the wait of its turn.
+   */
   prepare: (name: string) => Promise<{ message: InboundMessage; endWait: (turnId: string) => Promise<number> }>;
 }
 

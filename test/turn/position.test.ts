@@ -1,4 +1,5 @@
-// The position of a turn after a write: everything is derived from the write, and the earlier position object is unchanged.
+// The position of a turn after a write: everything is derived from the write, and the earlier
+// position object is unchanged.
 import { expect, test } from 'vitest';
 import type { Entry } from '../../src/core/entry.ts';
 import type { EntryId, MessageId, TurnId } from '../../src/core/ids.ts';

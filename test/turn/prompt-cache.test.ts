@@ -1,5 +1,6 @@
-// The provider's prompt cache over a long conversation, with a model that reads from the cache only what a provider allows: prefixes that end
-// at a breakpoint of an earlier request, at most twenty blocks before one of this request, and that are equal to the last character.
+// The provider's prompt cache over a long conversation, with a model that reads from the cache only
+// what a provider allows: prefixes that end at a breakpoint of an earlier request, at most twenty
+// blocks before one of this request, and that are equal to the last character.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -54,7 +55,10 @@ async function usageByTurn(name: string): Promise<TurnUsage[]> {
   }));
 }
 
-/** The n-th message: two steps with tools and an answer; once many tools in one step, once a call that fails first. */
+/**
+ * The n-th message: two steps with tools and an answer; once many tools in one step, once a call
+ * that fails first.
+ */
 function textOf(n: number): string {
   const many = Array.from({ length: 24 }, (_, index) => `[[tool: lookup {"key":"${n}-${index}"}]]`).join(' & ');
   const steps = n === 15 ? many : `[[tool: lookup {"key":"a${n}"}]] & [[tool: lookup {"key":"b${n}"}]]`;

@@ -1,5 +1,6 @@
-// Goal: a provider receives the history of a session in the form of its family, from the first request to a derived one. Method: plugins
-// whose transports name their family, a tool that returns its input, and a second worker.
+// Goal: a provider receives the history of a session in the form of its family, from the first
+// request to a derived one. Method: plugins whose transports name their family, a tool that returns
+// its input, and a second worker.
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { loadConfig } from '../../src/config.ts';
@@ -74,7 +75,9 @@ shareAmongTests(async (onEnd) => {
   onEnd(() => made.close());
 });
 
-/** Runs a turn with one tool call; returns the blocks of the last request and the id of the turn. */
+/**
+ * Runs a turn with one tool call; returns the blocks of the last request and the id of the turn.
+ */
 async function play(provider: string) {
   const worker = rig.worker();
   await rig.send(provider, 'go', { model: `${provider}/m` });

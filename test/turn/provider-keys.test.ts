@@ -1,5 +1,6 @@
-// Goal: a provider with several keys answers as long as one of them is let through, each session keeps its key while it is healthy, and reasoning is
-// read by keys of its scope alone. Method: turns against the scripted model, whose keys hold errors of their own.
+// Goal: a provider with several keys answers as long as one of them is let through, each session
+// keeps its key while it is healthy, and reasoning is read by keys of its scope alone. Method:
+// turns against the scripted model, whose keys hold errors of their own.
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { orderKeys } from '../../src/kernel/rules/provider-keys.ts';

@@ -1,5 +1,5 @@
-// The effects of messages to a busy session, mode by mode, on a real database with a real worker. The turn is held inside a
-// tool; messages that arrive then are processed when the tool continues.
+// The effects of messages to a busy session, mode by mode, on a real database with a real worker.
+// The turn is held inside a tool; messages that arrive then are processed when the tool continues.
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Tool } from '../../src/tools/tool.ts';
 import { readToolCalls } from '../rows/calls.ts';

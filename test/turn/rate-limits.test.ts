@@ -1,5 +1,6 @@
-// Goal: four workers share one rate limit: the provider refuses almost nothing, and the limit is used. Method: a provider that enforces a
-// bucket, over HTTP, and sessions that always have a message to answer. The long form measures for half a minute.
+// Goal: four workers share one rate limit: the provider refuses almost nothing, and the limit is
+// used. Method: a provider that enforces a bucket, over HTTP, and sessions that always have a
+// message to answer. The long form measures for half a minute.
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { ModelError } from '../../src/model/model.ts';
@@ -68,7 +69,8 @@ test(
 test('a limit that is scarce is used, and the provider refuses almost nothing', async () => {
   const database = await withTestDatabase();
   const rig = await createTurnRig(database.url, { settings: SETTINGS });
-  // The bucket of the provider holds a second; that of the limit, which begins full, is too large at first.
+  // The bucket of the provider holds a second; that of the limit, which begins full, is too large
+  // at first.
   const provider = await startLimitedProvider(rig.scripted.url, { perMinute: PER_MINUTE, capacity: PER_MINUTE / 60 });
   const beganAtMs = performance.now();
   const endsAtMs = beganAtMs + SETTLE_MS + MEASURED_MS;
@@ -126,10 +128,12 @@ function watchBlocks(worker: Worker): WatchedWorker {
   return watched;
 }
 
-// Method: a call may be on its way while the block is written or read, for as long as the machine is busy. So each call is compared with what came
-// right before it in its session, the claim of its turn or the end of a tool: a call that followed something that happened after its worker
-// had read the block is a violation, and so is one of a turn that was claimed after the block was committed. The last worker has one session, with
-// turns of many calls, and claims nothing while the block is written: a tool waits until its worker knows of the block.
+// Method: a call may be on its way while the block is written or read, for as long as the machine
+// is busy. So each call is compared with what came right before it in its session, the claim of its
+// turn or the end of a tool: a call that followed something that happened after its worker had read
+// the block is a violation, and so is one of a turn that was claimed after the block was committed.
+// The last worker has one session, with turns of many calls, and claims nothing while the block is
+// written: a tool waits until its worker knows of the block.
 test(
   'after a 429 with Retry-After no worker that has read the block, and no turn that is claimed after it, calls the model until then; then the calls resume',
   { timeout: 90_000 },

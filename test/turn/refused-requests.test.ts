@@ -1,6 +1,7 @@
-// Goal: a request that the provider refuses as invalid fails one turn, and does not end its session: what was refused is not sent again.
-// Method: a provider that refuses each request with a certain word in it, which a turn puts into each part of a conversation that a
-// provider may refuse.
+// Goal: a request that the provider refuses as invalid fails one turn, and does not end its
+// session: what was refused is not sent again. Method: a provider that refuses each request with a
+// certain word in it, which a turn puts into each part of a conversation that a provider may
+// refuse.
 import { describe, expect, test } from 'vitest';
 import { COMPACTION_REQUEST } from '../../src/compaction/summary-request.ts';
 import { eventsOfBody } from '../../src/model/stream/stream-event.ts';
@@ -25,7 +26,10 @@ const sent: string[] = [];
 /** What the next summaries say. */
 const summaries: string[] = [];
 
-/** Answers the last prompt with the blocks that are written in it, a further request of its turn with `done`. */
+/**
+ * Answers the last prompt with the blocks that are written in it, a further request of its turn
+ * with `done`.
+ */
 const picky = readTransport('/p.ts', {
   name: 'picky',
   provider: 'picky',

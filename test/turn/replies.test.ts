@@ -1,4 +1,5 @@
-// The parts of an answer that are sent: reasoning and tags are removed from the reply and from its streamed text, and kept in the transcript.
+// The parts of an answer that are sent: reasoning and tags are removed from the reply and from its
+// streamed text, and kept in the transcript.
 import { expect, test } from 'vitest';
 import { readDeliveries } from '../rows/deliveries.ts';
 import { readEntries } from '../rows/entries.ts';
@@ -19,7 +20,9 @@ shareAmongTests(async (onEnd) => {
   onEnd(() => made.close());
 });
 
-/** Runs a turn; returns the payload of its delivery, null for none, and the text of its last entry. */
+/**
+ * Runs a turn; returns the payload of its delivery, null for none, and the text of its last entry.
+ */
 async function answer(name: string, text: string, kind: 'message' | 'heartbeat' = 'message') {
   const worker = rig.worker();
   await rig.send(name, text, { messageId: '42' }, kind);

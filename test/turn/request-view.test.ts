@@ -1,4 +1,5 @@
-// The messages of a turn's requests while it runs: unchanged messages stay the same objects, and pruning waits until the cache is cold.
+// The messages of a turn's requests while it runs: unchanged messages stay the same objects, and
+// pruning waits until the cache is cold.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ContentBlock } from '../../src/core/content.ts';
@@ -156,7 +157,8 @@ describe('pruning', () => {
   });
 });
 
-// Goal: a request built from a history that grew over many turns equals the one that is derived later from the rows alone.
+// Goal: a request built from a history that grew over many turns equals the one that is derived
+// later from the rows alone.
 const turn = fc.record({
   isPoll: fc.boolean(),
   answer: fc.constantFrom('HEARTBEAT_OK', 'words'),

@@ -1,5 +1,6 @@
-// Sessions that the configuration resets automatically (G15): the old transcript is kept and linked, every
-// subscriber receives the reason, and neither heartbeats nor time alone reset a session.
+// Sessions that the configuration resets automatically (G15): the old transcript is kept and
+// linked, every subscriber receives the reason, and neither heartbeats nor time alone reset a
+// session.
 import { expect, test } from 'vitest';
 import { idAt } from '../../src/database/page.ts';
 import { retryTurn } from '../../src/kernel/turn/journal/retry-turn.ts';

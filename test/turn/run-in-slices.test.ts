@@ -1,5 +1,5 @@
-// Goal: long messages leave the process time for everything else. Method: a loop of the event loop measures, in processor time of the thread,
-// how long the work runs in one piece.
+// Goal: long messages leave the process time for everything else. Method: a loop of the event loop
+// measures, in processor time of the thread, how long the work runs in one piece.
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
@@ -9,7 +9,10 @@ import { runToEnd } from '../core/run-to-end.ts';
 
 const MESSAGES = 72;
 const SLICE_MS_MAX = 50;
-/** A collection of garbage, or another user of the machine, lengthens a piece of one time; a piece that is too long is so each time. */
+/**
+ * A collection of garbage, or another user of the machine, lengthens a piece of one time; a piece
+ * that is too long is so each time.
+ */
 const TIMES = 3;
 
 function promptOf(texts: readonly string[]): UserPromptInput {

@@ -257,7 +257,8 @@ describe('a model that fails', () => {
 
 describe('a worker that crashes', () => {
   test('leaves finished calls finished, and the outcome of an unfinished non-idempotent call unknown (G11)', async () => {
-    // Method: a worker is cut off while a tool runs, as a kill would do; its later writes are fenced. Another worker takes over.
+    // Method: a worker is cut off while a tool runs, as a kill would do; its later writes are
+    // fenced. Another worker takes over.
     const open = effect.close();
     const first = rig.worker();
     const message = await rig.send(
@@ -336,7 +337,9 @@ describe('a worker that crashes', () => {
 });
 
 describe('a message that keeps workers from opening its turn', () => {
-  /** A worker that stalls between the claim and the opening of the turn until its lease has run out. */
+  /**
+   * A worker that stalls between the claim and the opening of the turn until its lease has run out.
+   */
   async function loseClaim(name: string): Promise<void> {
     const worker = rig.worker();
     const reached = Promise.withResolvers<void>();

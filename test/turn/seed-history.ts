@@ -11,7 +11,10 @@ export function longText(tokens: number, begin = ''): string {
   return begin + FILL.repeat(Math.ceil((tokens * 4) / FILL.length)).slice(0, Math.max(0, tokens * 4 - begin.length));
 }
 
-/** Gives a new session this many turns of a prompt and an answer, of `tokens` in all. `first` begins the oldest prompt, `every` each of them. */
+/**
+ * Gives a new session this many turns of a prompt and an answer, of `tokens` in all. `first` begins
+ * the oldest prompt, `every` each of them.
+ */
 export async function seedHistory(
   rig: TurnRig,
   name: string,

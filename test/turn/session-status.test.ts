@@ -1,4 +1,5 @@
-// The session status tool: what an agent learns of its own session, and the model that it sets for it, in a real turn on a real database.
+// The session status tool: what an agent learns of its own session, and the model that it sets for
+// it, in a real turn on a real database.
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { createSessionStatusTool } from '../../src/tools/session-status-tool.ts';
@@ -25,7 +26,10 @@ shareAmongTests(async (onEnd) => {
   onEnd(() => made.close());
 });
 
-/** Runs a turn that calls the tool; returns the lines that the model receives and whether they are an error. */
+/**
+ * Runs a turn that calls the tool; returns the lines that the model receives and whether they are
+ * an error.
+ */
 async function status(session: string, input: object, more: object = {}) {
   const { service } = recordedService(rig);
   const tool = createSessionStatusTool(createSessionStatusPort(service, systemClock));

@@ -64,7 +64,8 @@ describe('a message to another session', () => {
 
     expect((await inboxOf(asked)).map(({ turn }) => turn)).toEqual([0, 2]);
     expect((await inboxOf(asker)).map(({ turn }) => turn)).toEqual([null, 1, 3]);
-    // The messages in between are not delivered; the first answer and the last text go to the user who asked.
+    // The messages in between are not delivered; the first answer and the last text go to the user
+    // who asked.
     const delivered = await readDeliveries(rig, {}, 'sessionId', 'target');
     expect(delivered).toEqual([
       { sessionId: asker, target: { url: 'http://127.0.0.1:9/user' } },

@@ -1,4 +1,5 @@
-// The snapshots that turns read: from memory if they are there, otherwise from the database, and never the wrong one.
+// The snapshots that turns read: from memory if they are there, otherwise from the database, and
+// never the wrong one.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { openDatabase, type Database } from '../../src/database/database.ts';

@@ -1,4 +1,5 @@
-// The end of a stopped turn depends on the kind of the stop, never on its text. The turn is held inside a tool.
+// The end of a stopped turn depends on the kind of the stop, never on its text. The turn is held
+// inside a tool.
 import { beforeEach, describe, expect, test } from 'vitest';
 import { abortSession } from '../../src/kernel/effects/control.ts';
 import { migrate } from '../../src/database/migrate.ts';
@@ -49,7 +50,9 @@ async function heldTurn(name: string) {
   return { worker, running };
 }
 
-/** How the first turn of a session ended, and which of its entries the next prompt still contains. */
+/**
+ * How the first turn of a session ended, and which of its entries the next prompt still contains.
+ */
 async function endOf(name: string) {
   const sessionId = await rig.sessionOf(name);
   const [turn] = await readTurns(rig, { sessionId }, 'status', 'error');

@@ -1,5 +1,6 @@
-// Goal: a turn goes through with a model server that takes less than others do: it refuses forced tools, answers without reasoning, ids of its own in
-// another form, long prompts and large requests, each in its own words. Method: turns against a server that judges what it receives.
+// Goal: a turn goes through with a model server that takes less than others do: it refuses forced
+// tools, answers without reasoning, ids of its own in another form, long prompts and large
+// requests, each in its own words. Method: turns against a server that judges what it receives.
 import { expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/core/inbound.ts';
 import type { ImageBlock } from '../../src/core/content.ts';
@@ -56,7 +57,10 @@ shareAmongTests(async (onEnd) => {
   onEnd(() => made.close());
 });
 
-/** A server that answers with what its judgement of a request says; 40 requests in a turn are an endless loop. */
+/**
+ * A server that answers with what its judgement of a request says; 40 requests in a turn are an
+ * endless loop.
+ */
 function judge(of: (body: Received['body'], count: number) => Reply): void {
   server.received.length = 0;
   server.answer = (body) =>

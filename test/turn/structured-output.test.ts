@@ -1,5 +1,6 @@
-// Goal: an answer fits the schema of its message on every wire, or its turn fails. Method: the same stories against four APIs, with the provider's own
-// mode or a tool in its place, and a worker that leaves between an answer and its correction.
+// Goal: an answer fits the schema of its message on every wire, or its turn fails. Method: the same
+// stories against four APIs, with the provider's own mode or a tool in its place, and a worker that
+// leaves between an answer and its correction.
 import { expect, test } from 'vitest';
 import { startScriptedModel, type ScriptedModel } from '../../scripted-model/scripted-model.ts';
 import type { ResponseFormat } from '../../src/core/response-format.ts';

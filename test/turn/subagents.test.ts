@@ -1,5 +1,5 @@
-// Subagents from their spawning to their announcement, on a real database with real turns: what is announced when, to which session, and how it
-// reaches a busy parent.
+// Subagents from their spawning to their announcement, on a real database with real turns: what is
+// announced when, to which session, and how it reaches a busy parent.
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { NO_MODELS } from '../tools/tool-call.ts';
@@ -210,7 +210,8 @@ describe('spawning', () => {
       `${spawnCall('c')} & ${spawnCall('d')} [[reply: y]]`,
     ]);
     for (const run of runs) await worker.runSession(run.childId);
-    // Two below the root, and two of the four below those: more than four active runs are not allowed.
+    // Two below the root, and two of the four below those: more than four active runs are not
+    // allowed.
     expect(rig.lastRequest(runs[1]!.childKey)).toContain(
       'maxDescendants is 4, and 4 subagents of this family are active',
     );

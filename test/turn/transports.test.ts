@@ -1,5 +1,5 @@
-// Turns whose model a plugin serves: called, resumed by another worker and derived again like any other, and refused if no transport serves
-// the provider.
+// Turns whose model a plugin serves: called, resumed by another worker and derived again like any
+// other, and refused if no transport serves the provider.
 import { expect, test } from 'vitest';
 import { deriveRequest } from '../../src/kernel/turn/open/derive-request.ts';
 import { eventsOfBody } from '../../src/model/stream/stream-event.ts';

@@ -52,7 +52,10 @@ const returning =
   () =>
     result;
 
-/** Runs a message through a worker with these plugins; the text of the message is the script of the model. */
+/**
+ * Runs a message through a worker with these plugins; the text of the message is the script of the
+ * model.
+ */
 async function say(name: string, text: string, plugins?: ReturnType<typeof pluginsWith>['plugins']): Promise<void> {
   const worker = rig.worker(plugins === undefined ? {} : { plugins });
   await rig.send(name, text);

@@ -1,4 +1,5 @@
-// Builds what a turn needs around a real database and a scripted model server, without a queue: tests call `run` where a job would.
+// Builds what a turn needs around a real database and a scripted model server, without a queue:
+// tests call `run` where a job would.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,7 +45,10 @@ export async function createTurnRig(
     windowTokens?: number;
     /** How long a message batch of the scripted model takes, in milliseconds. */
     batchDelayMs?: number;
-    /** The part of cached prompts that its message batches find in the cache, 0 to 1; absent: as live calls do. */
+    /**
+     * The part of cached prompts that its message batches find in the cache, 0 to 1; absent: as
+     * live calls do.
+     */
     batchCacheHits?: number;
     /** Awaited before each event of a slow answer. */
     beforeEvent?: BeforeEvent;
@@ -126,7 +130,10 @@ export async function createTurnRig(
   const budgets = budgetBookOf({ database });
   const turns = await Promise.all(FEATURES.flatMap((feature) => feature.turns?.() ?? []));
 
-  /** A worker that runs turns when it is called; with its own wake it behaves as if in another process. */
+  /**
+   * A worker that runs turns when it is called; with its own wake it behaves as if in another
+   * process.
+   */
   function worker(
     more: {
       isDraining?: () => boolean;
@@ -181,7 +188,10 @@ export async function createTurnRig(
     };
   }
 
-  /** Swallows the rejection of a turn that a failed test has left running when the rig closes, because no caller awaits it. */
+  /**
+   * Swallows the rejection of a turn that a failed test has left running when the rig closes,
+   * because no caller awaits it.
+   */
   async function untilClosed(run: () => Promise<Committed<TurnOutcome>>): Promise<Committed<TurnOutcome>> {
     try {
       return await run();

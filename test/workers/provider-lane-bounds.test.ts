@@ -1,4 +1,5 @@
-// Bounds of the wait of requests in the provider lane: key rotations, batches that the provider does not know, and adoptions without proof.
+// Bounds of the wait of requests in the provider lane: key rotations, batches that the provider
+// does not know, and adoptions without proof.
 import { expect, test } from 'vitest';
 import { createAnthropicBatches } from '../../src/features/provider-batches/anthropic-batches.ts';
 import { viewMessage } from '../../src/kernel/views/messages.ts';
@@ -21,7 +22,10 @@ shareAmongTests(async (onEnd) => {
 
 const messageOf = async (id: string) => await viewMessage(rig.database.views, id);
 
-/** Sends a message by the lane and submits its request; resolves with the ids of the message and the submission. */
+/**
+ * Sends a message by the lane and submits its request; resolves with the ids of the message and the
+ * submission.
+ */
 async function submitted(name: string, lane = rig.lane()) {
   const messageId = await rig.send(name, `[[reply: ${name}]]`, { via: 'provider-batch' });
   await rig.runDue();

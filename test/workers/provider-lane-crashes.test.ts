@@ -1,6 +1,8 @@
-// The process of the provider lane crashes before and after each of its round trips, to the database and to the provider; another process
-// continues. Goal: the same answers as without a crash, each call in one submission, no tool effect twice, every own batch known.
-// Method: the database and the port of a lane are wrapped; from the chosen round trip on all calls fail, and its leases expire.
+// The process of the provider lane crashes before and after each of its round trips, to the
+// database and to the provider; another process continues. Goal: the same answers as without a
+// crash, each call in one submission, no tool effect twice, every own batch known. Method: the
+// database and the port of a lane are wrapped; from the chosen round trip on all calls fail, and
+// its leases expire.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BatchPort } from '../../src/features/provider-batches/batch-port.ts';
 import type { Database } from '../../src/database/database.ts';

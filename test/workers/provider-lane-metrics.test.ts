@@ -1,4 +1,5 @@
-// The metrics of requests in provider batches: each result is counted once, also when reading them is interrupted.
+// The metrics of requests in provider batches: each result is counted once, also when reading them
+// is interrupted.
 import { Registry } from 'prom-client';
 import { afterEach, expect, test } from 'vitest';
 import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';

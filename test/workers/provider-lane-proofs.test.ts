@@ -1,4 +1,5 @@
-// What must not happen to the submissions of an account, whatever other processes and programs do at the same time.
+// What must not happen to the submissions of an account, whatever other processes and programs do
+// at the same time.
 import { beforeEach, expect, test } from 'vitest';
 import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';
 import { newId } from '../../src/ids.ts';

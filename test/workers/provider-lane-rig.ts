@@ -1,5 +1,6 @@
-// A provider lane without timers: real turns, a real database and the scripted model's message batches. A test runs the steps of the lane and the turns
-// that they wake, in any number of processes.
+// A provider lane without timers: real turns, a real database and the scripted model's message
+// batches. A test runs the steps of the lane and the turns that they wake, in any number of
+// processes.
 import { loadConfig, priceBookOf } from '../../src/config.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createLogger } from '../../src/logger.ts';

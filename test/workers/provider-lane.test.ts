@@ -1,4 +1,5 @@
-// The provider lane end to end: turns whose model calls go through message batches, with every possible end of a submission and a request.
+// The provider lane end to end: turns whose model calls go through message batches, with every
+// possible end of a submission and a request.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';
 import { formatPrefix } from '../../src/features/provider-batches/rules/request-end.ts';

@@ -82,7 +82,8 @@ test('a session that a worker holds is left unchanged until its lease expires, a
   await rig.accept(rig.input(sessionId));
   await rig.opened(sessionId, 'dies', 400);
   const doorbell = listeningDoorbell();
-  // The interval is far longer than the lease, and than this waits: a ring shows that the reconciler knew the end of the lease.
+  // The interval is far longer than the lease, and than this waits: a ring shows that the
+  // reconciler knew the end of the lease.
   const reconciler = reconcilerOf(doorbell, { reconcileMs: 3_600_000 });
   reconciler.start();
   await expect.poll(() => doorbell.rung.find((ring) => ring.sessionId === sessionId), { interval: 10 }).toBeDefined();

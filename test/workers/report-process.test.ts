@@ -1,4 +1,5 @@
-// The row of a process: written while it runs, used by an operator to drain it, and deleted when it has drained.
+// The row of a process: written while it runs, used by an operator to drain it, and deleted when it
+// has drained.
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { liveEvent } from '../../src/contract/events.ts';
 import { readServiceHealth } from '../../src/features/overview/views/service-health.ts';

@@ -1,5 +1,6 @@
-// Goal: a poll is created once, and only when it is worth a model call; otherwise a row has the reason. Method: agents of a
-// configuration on a real database, polls that are made due, and rounds of schedulers without their clock.
+// Goal: a poll is created once, and only when it is worth a model call; otherwise a row has the
+// reason. Method: agents of a configuration on a real database, polls that are made due, and rounds
+// of schedulers without their clock.
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
@@ -308,7 +309,8 @@ describe('the gate', () => {
     const { config, workspace } = await configOf({
       when: { command: 'test -e slow && sleep 60; cat word', timeoutSeconds: 1 },
     });
-    // On a busy machine the command can take longer than its second without the file, too; then the next poll checks it.
+    // On a busy machine the command can take longer than its second without the file, too; then the
+    // next poll checks it.
     const nextOutcome = () => expect.poll(() => outcome(config));
     await writeFile(join(workspace, 'word'), 'one');
     await nextOutcome().toBe('unchanged');

@@ -1,4 +1,5 @@
-// Goal: due slots are fired in time and once, by any number of schedulers, and a scheduler that stops leaves nothing running.
+// Goal: due slots are fired in time and once, by any number of schedulers, and a scheduler that
+// stops leaves nothing running.
 import { budgetBookOf, openBudgetRounds } from '../../src/features/budgets/rounds.ts';
 import { tmpdir } from 'node:os';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';

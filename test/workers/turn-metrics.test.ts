@@ -1,4 +1,5 @@
-// The metrics of a worker: a bounded number of series, and figures with the meaning given in docs/operations.md.
+// The metrics of a worker: a bounded number of series, and figures with the meaning given in
+// docs/operations.md.
 import { expect, onTestFinished, test } from 'vitest';
 import { createMetrics } from '../../src/api/services.ts';
 import { DOOR, ROUTES } from '../../scripts/all-routes.ts';

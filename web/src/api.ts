@@ -50,7 +50,10 @@ const SERVICE: ClientOptions = {
 
 export const api = createClient(SERVICE);
 
-/** For answers with the JSON of others, such as the schema of a tool, which is shown as it was written and not computed with. */
+/**
+ * For answers with the JSON of others, such as the schema of a tool, which is shown as it was
+ * written and not computed with.
+ */
 export const exactApi = createClient({ ...SERVICE, parse: parseKeepingIntegers });
 
 /** True when the browser has to sign in, for the first time or again. */
@@ -58,7 +61,10 @@ export function isSignedOut(error: unknown): boolean {
   return error instanceof HoldfastError && error.status === 401;
 }
 
-/** True for an error that ends by itself: no answer, or one that says that the service cannot work now. */
+/**
+ * True for an error that ends by itself: no answer, or one that says that the service cannot work
+ * now.
+ */
 export function isOutage(error: unknown): boolean {
   return error instanceof HoldfastError && (error.status === null || error.status >= 500);
 }

@@ -1,4 +1,5 @@
-// What needs an operator, as the overview lists it and the rail counts it, and who is notified of it.
+// What needs an operator, as the overview lists it and the rail counts it, and who is notified of
+// it.
 import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { api } from './api.ts';
 import { useSettings } from './settings.tsx';
@@ -11,7 +12,10 @@ export const destinationsQuery = {
 
 type Attention = Awaited<ReturnType<typeof api.getAttention>>;
 
-/** Some problems are the absence of something, for which there is no event. The service reads them once a second at most, for all pages. */
+/**
+ * Some problems are the absence of something, for which there is no event. The service reads them
+ * once a second at most, for all pages.
+ */
 export const ATTENTION_POLL_MS = 8_000;
 
 export function useAttention(): UseQueryResult<Attention> {

@@ -1,4 +1,5 @@
-// The page: signs in with the code of its address if there is one, then shows the screen of its path.
+// The page: signs in with the code of its address if there is one, then shows the screen of its
+// path.
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';

@@ -1,4 +1,5 @@
-// The screens by name: a rail beside the screen, in groups; on a phone a bar with the first of them and *More*.
+// The screens by name: a rail beside the screen, in groups; on a phone a bar with the first of them
+// and *More*.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useRef, type ReactElement } from 'react';

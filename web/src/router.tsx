@@ -39,7 +39,10 @@ const screenOf = (load: () => Promise<() => ReactElement>) =>
 /** A page says within a second that it waits. */
 const ANSWER_MS_MAX = 700;
 
-/** Rejects with `no_answer_in_time` if there is none soon; the query continues, and its answer is used when it arrives. */
+/**
+ * Rejects with `no_answer_in_time` if there is none soon; the query continues, and its answer is
+ * used when it arrives.
+ */
 async function soon(answer: Promise<unknown>): Promise<void> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(deadlineError(location.host, ANSWER_MS_MAX)), ANSWER_MS_MAX);

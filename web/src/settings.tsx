@@ -1,4 +1,5 @@
-// The user's choices in this browser: theme, zone, and whether the page is live. Also the time against which ages are computed.
+// The user's choices in this browser: theme, zone, and whether the page is live. Also the time
+// against which ages are computed.
 import {
   createContext,
   useCallback,

@@ -1,4 +1,5 @@
-// The frame of every screen: the rail, the header with the state of the live stream, banners, and the help for keys.
+// The frame of every screen: the rail, the header with the state of the live stream, banners, and
+// the help for keys.
 import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState, type ReactElement, type ReactNode } from 'react';
@@ -106,7 +107,10 @@ function Header(): ReactElement {
   );
 }
 
-/** What is seldom needed: beside the rest of the header in a wide window, behind a button in a narrow one. */
+/**
+ * What is seldom needed: beside the rest of the header in a wide window, behind a button in a
+ * narrow one.
+ */
 function Menu({ children }: { children: ReactNode }): ReactElement {
   return (
     <>

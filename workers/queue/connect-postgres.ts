@@ -1,7 +1,9 @@
-// BullMQ's connections to PostgreSQL, one for all queues and one for each worker, on pools and a listening client that are ours.
+// BullMQ's connections to PostgreSQL, one for all queues and one for each worker, on pools and a
+// listening client that are ours.
 //
-// BullMQ's connection asks for the version of its schema before its first statement, and keeps the answer permanently: after a failure it
-// would never work again. So it is asked here, before BullMQ's objects see the connection, and one that failed is not used.
+// BullMQ's connection asks for the version of its schema before its first statement, and keeps the
+// answer permanently: after a failure it would never work again. So it is asked here, before
+// BullMQ's objects see the connection, and one that failed is not used.
 import {
   PostgresConnection,
   PostgresQueueBackend,
@@ -20,36 +22,48 @@ export interface PostgresOptions {
   databaseUrl: string;
   /** Called with each error. */
   onError: (error: Error) => void;
-  /** False: the schema is expected to be there (`--no-migrate`), and is not created again when it is dropped. */
+  /**
+   * False: the schema is expected to be there (`--no-migrate`), and is not created again when it is
+   * dropped.
+   */
   isMigrating: boolean;
 }
 
 /** A notification is lost only with its connection, whose end is noticed. */
 const SLEEP_MS = 5_000;
 
-/** A worker that finds no job asks again after its sleep, so while workers sleep, a statement has answered within this time. */
+/**
+ * A worker that finds no job asks again after its sleep, so while workers sleep, a statement has
+ * answered within this time.
+ */
 const ANSWER_MS = SLEEP_MS + 1_000;
 
 /** BullMQ's workers immediately repeat most failed statements, as fast as they fail. */
 const FAILURE_PAUSE_MS = 100;
 
 /**
- * What BullMQ asks when it has found no job, and before it sleeps: when the next delayed job is due, and whether a rate limit holds the
- * workers back. Holdfast has neither, so there are no rows. A delayed job that another program adds waits for the next poll.
+ * What BullMQ asks when it has found no job, and before it sleeps: when the next delayed job is
+ * due, and whether a rate limit holds the workers back. Holdfast has neither, so there are no rows.
+ * A delayed job that another program adds waits for the next poll.
  */
 const NEEDLESS = /\bnext_(?:signal|delay)\(/;
 
 /**
- * Statements after which a job waits for a worker; their first value is the queue. The server sends a notification of the job, too, which this process
- * ignores when the statement was its own.
+ * Statements after which a job waits for a worker; their first value is the queue. The server sends
+ * a notification of the job, too, which this process ignores when the statement was its own.
  */
 const ADDING = /\b(?:add_job|add_jobs_bulk|move_active_to_wait|move_stalled_jobs_to_wait)\(/;
 
-/** Connects to the queue in the database; creates or upgrades its schema first. Rejects when the database cannot be reached. */
+/**
+ * Connects to the queue in the database; creates or upgrades its schema first. Rejects when the
+ * database cannot be reached.
+ */
 export async function connectPostgres({ databaseUrl, onError, isMigrating }: PostgresOptions): Promise<QueueServer> {
   if (isMigrating) await migrateQueue(databaseUrl);
   const heal = isMigrating ? createHealer(databaseUrl, onError) : () => undefined;
-  /** When a statement has answered last, monotonic, if nothing has failed since: as good as a ping. */
+  /**
+   * When a statement has answered last, monotonic, if nothing has failed since: as good as a ping.
+   */
   const answers = { lastAtMs: Number.NEGATIVE_INFINITY };
   const pools = openQueuePools(databaseUrl, (error) => {
     answers.lastAtMs = Number.NEGATIVE_INFINITY;
@@ -58,15 +72,17 @@ export async function connectPostgres({ databaseUrl, onError, isMigrating }: Pos
   const listener = createPostgresListener({ createClient: pools.createListenClient, isOwn: pools.isOwn });
   const connections: PostgresConnection[] = [];
   const connect = async (own: pg.Pool): Promise<PostgresConnection> => {
-    // A worker that listens again polls for jobs once before it sleeps. If that poll fails, BullMQ sleeps nevertheless, after an outage
-    // for up to an hour, while new jobs wait. Its sleep is therefore ended, as if the connection had been lost, and it polls again.
+    // A worker that listens again polls for jobs once before it sleeps. If that poll fails, BullMQ
+    // sleeps nevertheless, after an outage for up to an hour, while new jobs wait. Its sleep is
+    // therefore ended, as if the connection had been lost, and it polls again.
     const wakeWorker = (): void => void connection.emit('listenerinvalidated');
     let isChecked = false;
     const connection = new PostgresConnection(
       seenByBullMQ({
         own,
         choose: () => chooseFree(own, pools.shared),
-        // With its first client, BullMQ's connection asks for the version of the schema; it listens on the others.
+        // With its first client, BullMQ's connection asks for the version of the schema; it listens
+        // on the others.
         takeClient: () => (isChecked ? listener.takePlace() : own.connect()),
         tell: listener.tell,
         heal,
@@ -128,8 +144,9 @@ interface SeenParts {
 }
 
 /**
- * A pool as BullMQ sees it. A statement fails after a pause and wakes the worker of the connection, one that misses the schema has it made again, one
- * that adds a job tells the workers of this process, and a needless one is not sent.
+ * A pool as BullMQ sees it. A statement fails after a pause and wakes the worker of the connection,
+ * one that misses the schema has it made again, one that adds a job tells the workers of this
+ * process, and a needless one is not sent.
  */
 function seenByBullMQ({ own, choose, takeClient, tell, heal, wakeWorker, answers }: SeenParts): PgPool {
   // BullMQ asks for the part of a pool that is here.
@@ -160,7 +177,10 @@ function seenByBullMQ({ own, choose, takeClient, tell, heal, wakeWorker, answers
   return seen as unknown as PgPool;
 }
 
-/** True when the queue's tables, functions or schema do not exist: they were dropped while this process ran. */
+/**
+ * True when the queue's tables, functions or schema do not exist: they were dropped while this
+ * process ran.
+ */
 function isSchemaMissing(error: unknown): boolean {
   return ['42P01', '42883', '3F000', '42704'].includes((error as { code?: string }).code ?? '');
 }
@@ -182,9 +202,11 @@ function createHealer(databaseUrl: string, onError: (error: Error) => void): () 
   };
 }
 
-// The one connection of a process that listens for jobs. PostgreSQL wakes every session of a database that listens, at each notification of any channel, so
-// the workers of a process share one. BullMQ's connection of each worker gets a place here instead of a client of its own. Every place receives the
-// notifications of the server, and the end of the connection. BullMQ then requests a new place, and the first such request connects again.
+// The one connection of a process that listens for jobs. PostgreSQL wakes every session of a
+// database that listens, at each notification of any channel, so the workers of a process share
+// one. BullMQ's connection of each worker gets a place here instead of a client of its own. Every
+// place receives the notifications of the server, and the end of the connection. BullMQ then
+// requests a new place, and the first such request connects again.
 
 /** BullMQ's functions send the name of a queue that has a job. */
 const CHANNEL = 'bullmq_jobs';
@@ -199,7 +221,10 @@ export interface PostgresListener {
 
 interface ListenerOptions {
   createClient: () => pg.Client;
-  /** True for the server's process of one of our connections: its notifications say what `tell` has said before. */
+  /**
+   * True for the server's process of one of our connections: its notifications say what `tell` has
+   * said before.
+   */
   isOwn: (processId: number) => boolean;
 }
 
@@ -270,8 +295,9 @@ class Place extends EventEmitter {
   }
 }
 
-// The connections to the queue in PostgreSQL. Each worker has one by its name, by which BullMQ's tools know it, and shares some with all others of its
-// process. They may commit without waiting for the disk, because the reconciler sends a ring again that a crash has lost.
+// The connections to the queue in PostgreSQL. Each worker has one by its name, by which BullMQ's
+// tools know it, and shares some with all others of its process. They may commit without waiting
+// for the disk, because the reconciler sends a ring again that a crash has lost.
 
 export interface QueuePools {
   /** For the statements of all queues. */
@@ -299,7 +325,9 @@ const SETTINGS = '-c search_path=bullmq -c synchronous_commit=off';
 /** BullMQ has about 80 statements; one that is new here after so many is sent without a name. */
 const NAMES_MAX = 200;
 
-/** Opens pools, which connect at their first statement. `onError` gets the errors of connections. */
+/**
+ * Opens pools, which connect at their first statement. `onError` gets the errors of connections.
+ */
 export function openQueuePools(databaseUrl: string, onError: (error: Error) => void): QueuePools {
   const pools: pg.Pool[] = [];
   const processIds = new Set<number>();
@@ -350,7 +378,8 @@ export async function queryPrepared(choose: () => pg.Pool, text: string, values:
   let name = names.get(text);
   if (name === undefined && names.size < NAMES_MAX) names.set(text, (name = `bullmq:${names.size}`));
   const statement = { text, values, ...(name === undefined ? {} : { name }) };
-  // Each connection can have such a plan once. The pool closes a connection whose statement has failed.
+  // Each connection can have such a plan once. The pool closes a connection whose statement has
+  // failed.
   for (let triesLeft = SHARED_MAX + 1; ; triesLeft -= 1) {
     try {
       return await choose().query(statement);
@@ -360,7 +389,10 @@ export async function queryPrepared(choose: () => pg.Pool, text: string, values:
   }
 }
 
-/** True when the server has no longer what a prepared statement was made for: the schema was dropped or migrated. */
+/**
+ * True when the server has no longer what a prepared statement was made for: the schema was dropped
+ * or migrated.
+ */
 function isPlanGone(error: unknown): boolean {
   return ['0A000', '26000'].includes((error as { code?: string }).code ?? '');
 }

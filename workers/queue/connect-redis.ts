@@ -1,5 +1,6 @@
-// BullMQ's connections to Redis: one to ring with, one for the workers' commands, and one for each worker to wait on. Ringing
-// fails fast, because a caller waits for it; workers wait for Redis to be available again.
+// BullMQ's connections to Redis: one to ring with, one for the workers' commands, and one for each
+// worker to wait on. Ringing fails fast, because a caller waits for it; workers wait for Redis to
+// be available again.
 import { createRedisBackend } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
 import { withDeadline } from '../../src/clock.ts';
@@ -17,12 +18,16 @@ const COMMAND_TIMEOUT_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const RECONNECT_MS_MAX = 1_000;
 
-/** Short, because a worker that was frozen while it slept may hold the one mark that would wake the others. */
+/**
+ * Short, because a worker that was frozen while it slept may hold the one mark that would wake the
+ * others.
+ */
 const SLEEP_MS = 500;
 
 /**
- * BullMQ asks the server for its version before its first command, and keeps a failure permanently. The connection was tested when the
- * queue was opened, so each command is sent immediately and fails or succeeds by itself.
+ * BullMQ asks the server for its version before its first command, and keeps a failure permanently.
+ * The connection was tested when the queue was opened, so each command is sent immediately and
+ * fails or succeeds by itself.
  */
 const UNTRIED = { skipVersionCheck: true, skipWaitingForReady: true };
 
@@ -35,8 +40,8 @@ export async function connectRedis({ redisUrl, logger, onError }: RedisServerOpt
   });
   await connectOnce(ringing);
   await warnOfEviction(ringing, logger);
-  // BullMQ waits on a copy of this connection, which must retry without a limit. It connects by itself: a connection that BullMQ opens
-  // fails permanently when the first attempt fails.
+  // BullMQ waits on a copy of this connection, which must retry without a limit. It connects by
+  // itself: a connection that BullMQ opens fails permanently when the first attempt fails.
   const working = connectionTo(redisUrl, { maxRetriesPerRequest: null, lazyConnect: false });
   for (const connection of [ringing, working]) connection.on('error', onError);
   return {

@@ -1,5 +1,5 @@
-// Brings BullMQ's schema in the database to the version of the installed BullMQ. The queue holds no facts, so a schema that cannot
-// be migrated is not repaired but created again.
+// Brings BullMQ's schema in the database to the version of the installed BullMQ. The queue holds no
+// facts, so a schema that cannot be migrated is not repaired but created again.
 import {
   assertSchemaCompatibility,
   LATEST_SCHEMA_VERSION,
@@ -12,7 +12,10 @@ import pg from 'pg';
 /** Where BullMQ's tables live. Its functions are bound to this name when they are created. */
 const SCHEMA = 'bullmq';
 
-/** Creates or upgrades the schema; false when it was there already. Any number of processes may do so at the same time. */
+/**
+ * Creates or upgrades the schema; false when it was there already. Any number of processes may do
+ * so at the same time.
+ */
 export async function migrateQueue(databaseUrl: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'holdfast:queue:migrate' });
   client.on('error', () => undefined);
@@ -20,7 +23,8 @@ export async function migrateQueue(databaseUrl: string): Promise<boolean> {
   try {
     const isCurrent = (await readVersion(client)) >= LATEST_SCHEMA_VERSION;
     if (isCurrent && (await isSilent(client))) return false;
-    // BullMQ's own lock, held until the connection ends: the schema is dropped and created by one process at a time.
+    // BullMQ's own lock, held until the connection ends: the schema is dropped and created by one
+    // process at a time.
     await client.query('select pg_advisory_lock($1, hashtext($2))', [MIGRATION_ADVISORY_LOCK_KEY, SCHEMA]);
     if (!isCurrent) await migrateOrReplace(client);
     if (!(await isSilent(client))) await client.query(SILENCE).catch(ignoreRefusal);
@@ -40,7 +44,10 @@ async function readVersion(client: pg.Client): Promise<number> {
   }
 }
 
-/** Tables without a ledger: all tables were emptied, the ledger too. BullMQ creates them again, and fails at the first. */
+/**
+ * Tables without a ledger: all tables were emptied, the ledger too. BullMQ creates them again, and
+ * fails at the first.
+ */
 async function migrateOrReplace(client: pg.Client): Promise<void> {
   try {
     await runMigrations(client, SCHEMA);
@@ -52,9 +59,10 @@ async function migrateOrReplace(client: pg.Client): Promise<void> {
 }
 
 /**
- * BullMQ stores three to five events for each job and notifies of each, in one function, which no option leaves out. Holdfast does not read them, and they
- * are a quarter of what the queue costs PostgreSQL. So the function is replaced by one that does nothing. Nothing else of BullMQ is changed, and
- * its own function, from another version of it, works as well.
+ * BullMQ stores three to five events for each job and notifies of each, in one function, which no
+ * option leaves out. Holdfast does not read them, and they are a quarter of what the queue costs
+ * PostgreSQL. So the function is replaced by one that does nothing. Nothing else of BullMQ is
+ * changed, and its own function, from another version of it, works as well.
  */
 const SILENCE = `create or replace function ${SCHEMA}.publish_event(p_queue text, p_event text, p_data jsonb) returns bigint
 language sql as $$ select 0::bigint /* no events */ $$`;

@@ -1,5 +1,6 @@
-// BullMQ's own queues and workers, on either server: in Redis when there is one, else in the database. This file is the only place that
-// makes them, and nothing above it knows which server it is.
+// BullMQ's own queues and workers, on either server: in Redis when there is one, else in the
+// database. This file is the only place that makes them, and nothing above it knows which server it
+// is.
 import { Queue, Worker } from 'bullmq';
 import { JOB_LOCK_MS, STALLED_COUNT_MAX, STALLED_INTERVAL_MS, type QueueName } from '../../jobs/index.ts';
 import { type Logger, createOutageLog } from '../../src/logger.ts';
@@ -14,20 +15,34 @@ export interface QueueBackendOptions {
   isMigrating?: boolean;
   /** How long a job's lock lasts, in milliseconds; it is renewed at half of that. */
   jobLockMs?: number;
-  /** How long an idle worker waits for a notification before it asks for jobs, in milliseconds; absent: as its server needs. */
+  /**
+   * How long an idle worker waits for a notification before it asks for jobs, in milliseconds;
+   * absent: as its server needs.
+   */
   sleepMs?: number;
 }
 
-/** Keeps Holdfast's keys apart from others'. Two installations need two databases of Redis, or they take each other's jobs. */
+/**
+ * Keeps Holdfast's keys apart from others'. Two installations need two databases of Redis, or they
+ * take each other's jobs.
+ */
 const PREFIX = 'holdfast';
 
-/** The pause after a command that failed because there was no connection. BullMQ's default is 15 s, longer than a restart of a server. */
+/**
+ * The pause after a command that failed because there was no connection. BullMQ's default is 15 s,
+ * longer than a restart of a server.
+ */
 const RETRY_MS = 500;
 
-/** Holdfast reads no events of BullMQ, which always writes them: the last ones are kept for its tools. */
+/**
+ * Holdfast reads no events of BullMQ, which always writes them: the last ones are kept for its
+ * tools.
+ */
 const EVENTS_MAX = 100;
 
-/** Opens the queue; rejects when it cannot be reached. The other server's driver is not even loaded. */
+/**
+ * Opens the queue; rejects when it cannot be reached. The other server's driver is not even loaded.
+ */
 export async function openQueueBackend(options: QueueBackendOptions): Promise<QueueBackend> {
   const { databaseUrl, redisUrl, logger, isMigrating = true, jobLockMs = JOB_LOCK_MS } = options;
   const outages = createOutageLog({ dependency: 'queue', logger, isOutage: () => true });
@@ -86,15 +101,17 @@ export async function openQueueBackend(options: QueueBackendOptions): Promise<Qu
     async close() {
       await Promise.all(Array.from(queues.values(), (queue) => queue.close()));
       await server.close();
-      // A pool does not wait until the server has noticed: one that stops now has last words for each connection.
+      // A pool does not wait until the server has noticed: one that stops now has last words for
+      // each connection.
       isClosed = true;
     },
   };
 }
 
 /**
- * True when the queue answered, and refused one job: it was wiped, or was given to another worker. BullMQ gives the refusal of a command a
- * negative number, and that of a renewal of locks a sentence.
+ * True when the queue answered, and refused one job: it was wiped, or was given to another worker.
+ * BullMQ gives the refusal of a command a negative number, and that of a renewal of locks a
+ * sentence.
  */
 function isOfOneJob(error: Error): boolean {
   const { code } = error as { code?: unknown };

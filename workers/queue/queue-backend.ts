@@ -8,7 +8,10 @@ export type QueueJob = Pick<Job, 'name' | 'data' | 'moveToWait'>;
 
 interface WorkerSettings {
   concurrency: number;
-  /** Runs a job. A rejection gives the job back; see `returnJob` in `start-lane-worker.ts`, the only place that makes one. */
+  /**
+   * Runs a job. A rejection gives the job back; see `returnJob` in `start-lane-worker.ts`, the only
+   * place that makes one.
+   */
   process: (job: QueueJob, token: string) => Promise<void>;
 }
 
@@ -26,7 +29,10 @@ export interface QueueBackend {
   close(): Promise<void>;
 }
 
-/** A server that BullMQ keeps its jobs in. It was reached once, and its connections are restored by themselves. */
+/**
+ * A server that BullMQ keeps its jobs in. It was reached once, and its connections are restored by
+ * themselves.
+ */
 export interface QueueServer {
   kind: 'postgres' | 'redis';
   /** Makes BullMQ's own backend for a queue to add jobs to. */

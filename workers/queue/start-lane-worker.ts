@@ -1,6 +1,6 @@
-// The slots of a lane: how many turns it runs at the same time. Jobs of its queue wait for a slot; a session that is checked while the
-// queue cannot be reached takes one only if it is free.
-// The worker of a lane fetches its jobs and passes them to a function.
+// The slots of a lane: how many turns it runs at the same time. Jobs of its queue wait for a slot;
+// a session that is checked while the queue cannot be reached takes one only if it is free. The
+// worker of a lane fetches its jobs and passes them to a function.
 import { WaitingError } from 'bullmq';
 import { parseJob, type QueueName, type RingKind } from '../../jobs/index.ts';
 import type { SessionId } from '../../src/core/ids.ts';
@@ -46,17 +46,20 @@ export class Slots {
   }
 }
 
-// Fetches the jobs of one lane and passes them to a function, with a bound on how many run at the same time. Wraps a BullMQ worker so
-// that the queue cannot fail work: a job ends once its session was checked, whatever the result, and no error reaches the queue.
+// Fetches the jobs of one lane and passes them to a function, with a bound on how many run at the
+// same time. Wraps a BullMQ worker so that the queue cannot fail work: a job ends once its session
+// was checked, whatever the result, and no error reaches the queue.
 //
-// A lane's slots are shared by the jobs of its queue and by the sessions that the reconciler has it try while the queue cannot be
-// reached (`tryRun`).
+// A lane's slots are shared by the jobs of its queue and by the sessions that the reconciler has it
+// try while the queue cannot be reached (`tryRun`).
 //
-// A job has two ends in the queue: completed, whatever the result of the work, because attempts and failures are counted in PostgreSQL and the
-// reconciler rings again; and returned, when it was not started.
+// A job has two ends in the queue: completed, whatever the result of the work, because attempts and
+// failures are counted in PostgreSQL and the reconciler rings again; and returned, when it was not
+// started.
 //
-// A drain has two steps, because a turn can leave in two ways: `draining` makes it stop where it can be resumed, and `signal` makes it
-// stop immediately. Jobs that arrive in between return to the queue.
+// A drain has two steps, because a turn can leave in two ways: `draining` makes it stop where it
+// can be resumed, and `signal` makes it stop immediately. Jobs that arrive in between return to the
+// queue.
 
 /** `orphan`: the job points to nothing, or to nothing that we know. */
 type JobOutcome = 'done' | 'orphan';
@@ -66,7 +69,10 @@ export interface LaneJob {
   sessionId: SessionId;
   /** Aborts with a `ShutdownReason` when the worker leaves and waits no longer. */
   signal: AbortSignal;
-  /** Aborts with a `ShutdownReason` when the worker begins to drain: stop at the next step that can be continued. */
+  /**
+   * Aborts with a `ShutdownReason` when the worker begins to drain: stop at the next step that can
+   * be continued.
+   */
   draining: AbortSignal;
 }
 
@@ -79,9 +85,9 @@ export interface LaneWorkerOptions {
   /** Jobs that run at the same time in this process; at least 1. */
   concurrency: number;
   /**
-   * Checks the session. May be called for the same session several times at the same time, and again for work that is done:
-   * the session's rows decide. Returns `orphan` when there is no such session. What it throws is passed to `onEnd`, and the job is
-   * over like any other.
+   * Checks the session. May be called for the same session several times at the same time, and
+   * again for work that is done: the session's rows decide. Returns `orphan` when there is no such
+   * session. What it throws is passed to `onEnd`, and the job is over like any other.
    */
   process: (job: LaneJob) => Promise<JobOutcome | void>;
   /** Called after each job of the queue and each check of a session. Must not throw. */
@@ -108,8 +114,8 @@ export interface LaneWorker {
   /** Jobs that run now. */
   active(): number;
   /**
-   * Fetches no more jobs, requests running ones to stop, and waits for them; shortly before the deadline it forces them.
-   * Resolves with how many still run. Cannot be undone.
+   * Fetches no more jobs, requests running ones to stop, and waits for them; shortly before the
+   * deadline it forces them. Resolves with how many still run. Cannot be undone.
    */
   drain(graceMs: number): Promise<{ stillActive: number }>;
 }
@@ -118,10 +124,16 @@ export interface LaneWorker {
 const ABORT_SHARE = 0.2;
 const ABORT_MS_MAX = 5_000;
 
-/** How long BullMQ's worker may take to close when nothing runs. While the queue is away, it would take until the queue is back. */
+/**
+ * How long BullMQ's worker may take to close when nothing runs. While the queue is away, it would
+ * take until the queue is back.
+ */
 const CLOSE_MS_MAX = 2_000;
 
-/** Starts several lanes. Rejects when one of them cannot be started, after `end` has ended the others. */
+/**
+ * Starts several lanes. Rejects when one of them cannot be started, after `end` has ended the
+ * others.
+ */
 export async function startLaneWorkers(
   backend: QueueBackend,
   lanes: readonly LaneWorkerOptions[],
@@ -205,7 +217,10 @@ export async function startLaneWorker(backend: QueueBackend, options: LaneWorker
   };
 }
 
-/** Ends a job that was not started: it returns to the queue, or is found stalled when the queue is unavailable. */
+/**
+ * Ends a job that was not started: it returns to the queue, or is found stalled when the queue is
+ * unavailable.
+ */
 async function returnJob(job: QueueJob, token: string): Promise<never> {
   await job.moveToWait(token);
   throw new WaitingError();

@@ -111,7 +111,10 @@ const getEvents = defineRoute({
   },
 });
 
-/** Where a stream begins: after the id that the client has named, or now. An id from the future is now, too: later events are below it. */
+/**
+ * Where a stream begins: after the id that the client has named, or now. An id from the future is
+ * now, too: later events are below it.
+ */
 async function findStart({ views }: ApiContext, resumeAfter: bigint | null): Promise<bigint> {
   const now = (await readEventHorizon(views)) - 1n;
   return resumeAfter === null || resumeAfter > now ? now : resumeAfter;
@@ -122,7 +125,10 @@ function trimmedIn({ views }: ApiContext): Pick<EventStreamOptions, 'findTrimmed
   return { findTrimmed: (after) => findTrimmed(views, after) };
 }
 
-/** `Last-Event-ID`, which a client that reconnects sends by itself, before `after`; null when there is neither. */
+/**
+ * `Last-Event-ID`, which a client that reconnects sends by itself, before `after`; null when there
+ * is neither.
+ */
 function parseLastEventId(request: ApiRequest<unknown, { after?: string | undefined }, unknown>): bigint | null {
   const header = request.headers['last-event-id'];
   if (header === undefined || header === '')

@@ -17,7 +17,10 @@ import { listWaiting } from '../../kernel/views/waiting.ts';
 import { listAnswer, parsePageRequest } from '../cursor.ts';
 import { waitReason, waitingList } from '../../contract/waiting.ts';
 
-/** Longer than the store tries again by itself, so that its own error comes first and says what is known. */
+/**
+ * Longer than the store tries again by itself, so that its own error comes first and says what is
+ * known.
+ */
 const ACCEPT_MS_MAX = 15_000;
 
 const postMessage = defineRoute({

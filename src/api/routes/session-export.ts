@@ -24,7 +24,10 @@ const exportSession = defineRoute({
   },
 });
 
-/** Page by page as the client takes them. The last line says how many came before it, so a client knows that nothing is missing. */
+/**
+ * Page by page as the client takes them. The last line says how many came before it, so a client
+ * knows that nothing is missing.
+ */
 function exportLines(views: ViewDatabase, session: ExportedSession): Readable {
   async function* lines(): AsyncGenerator<string> {
     let count = 0;

@@ -55,7 +55,10 @@ const getSessions = defineRoute({
   },
 });
 
-/** With the window that its transcript is kept within, and the mode of a message that names neither a channel nor a mode. */
+/**
+ * With the window that its transcript is kept within, and the mode of a message that names neither
+ * a channel nor a mode.
+ */
 function buildDetails(config: Config, found: LockedSession): SessionDetails {
   return {
     ...found,

@@ -26,7 +26,10 @@ const postSystemEvent = defineEffect({
   }),
 });
 
-/** The fact that a request names, as it is stored. A program with a key of a lower role often passes on what others have written. */
+/**
+ * The fact that a request names, as it is stored. A program with a key of a lower role often passes
+ * on what others have written.
+ */
 function toFact(body: z.output<typeof systemEventRequest>, role: KeyRole) {
   const { text, contextKey = null, trusted = mayAct(role, 'admin') } = body;
   return { text: text.trim(), contextKey, trusted };

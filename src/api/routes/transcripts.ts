@@ -1,4 +1,5 @@
-// Operations on a session's whole transcript: compactions and their undoing, new transcripts, copies.
+// Operations on a session's whole transcript: compactions and their undoing, new transcripts,
+// copies.
 import {
   requestCompaction,
   undoCompaction,

@@ -1,5 +1,6 @@
-// `holdfast chat`: a conversation with an agent. At a terminal, lines are sent as they are typed, also while a turn runs; in a pipe, each line is
-// a message that waits for the answer to the one before.
+// `holdfast chat`: a conversation with an agent. At a terminal, lines are sent as they are typed,
+// also while a turn runs; in a pipe, each line is a message that waits for the answer to the one
+// before.
 import { createInterface, type Interface } from 'node:readline';
 import type { MessageView } from '../../contract/views.ts';
 import type { ApiClient } from '../api-client.ts';
@@ -103,7 +104,9 @@ function talk(chat: Chat, lines: Interface): Promise<ExitCode> {
   return left.promise;
 }
 
-/** Prints what the events have not shown: replies of commands, ends without an answer, the context. */
+/**
+ * Prints what the events have not shown: replies of commands, ends without an answer, the context.
+ */
 async function report({ api, printer, terminal, showsContext }: Chat, message: MessageView): Promise<ExitCode> {
   printer.endLine();
   if (terminal.isJson) terminal.jsonLine({ type: 'result', message });
@@ -124,8 +127,9 @@ async function printContext(api: ApiClient, id: string, terminal: Terminal): Pro
   );
 }
 
-// The connection of `chat` to its session: one stream of live events, and messages that are sent until the service has accepted them. A service
-// that is away for a while costs time: the stream resumes after its last event, and a message that is sent again has the same key (G2).
+// The connection of `chat` to its session: one stream of live events, and messages that are sent
+// until the service has accepted them. A service that is away for a while costs time: the stream
+// resumes after its last event, and a message that is sent again has the same key (G2).
 
 const TYPES = [
   'message.settled',
@@ -157,7 +161,10 @@ export class ChatSession {
     this.#stop = about.stop;
   }
 
-  /** Follows the session until `stop`. `onOpen`: from then on nothing is missed. Throws when the first attempt fails. */
+  /**
+   * Follows the session until `stop`. `onOpen`: from then on nothing is missed. Throws when the
+   * first attempt fails.
+   */
   async follow(onOpen: () => void): Promise<void> {
     let isBroken = false;
     const open = (hooks: Parameters<ApiClient['events']>[0]) =>

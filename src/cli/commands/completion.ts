@@ -1,10 +1,12 @@
-// `holdfast completion`: the script by which a shell completes commands, options and ids. It calls `holdfast __complete` for each of them, which
-// prints a line for each offer, the value and its description with a tab between them, and nothing on any error: a person is typing.
+// `holdfast completion`: the script by which a shell completes commands, options and ids. It calls
+// `holdfast __complete` for each of them, which prints a line for each offer, the value and its
+// description with a tab between them, and nothing on any error: a person is typing.
 import type { ApiClient, ClientFlags } from '../api-client.ts';
 import { localCommand, type Words } from '../command.ts';
 import type { Argument, Command, Option } from 'commander';
 
-// Words are separated by spaces here, not by what bash takes for a separator: keys of sessions have colons.
+// Words are separated by spaces here, not by what bash takes for a separator: keys of sessions have
+// colons.
 const BASH = `# Completion of holdfast for bash: source <(holdfast completion bash)
 _holdfast() {
   local line="\${COMP_LINE:0:COMP_POINT}"
@@ -97,7 +99,8 @@ function oneLine(text: string): string {
   return text.replaceAll(/[\s\p{Cc}]+/gu, ' ');
 }
 
-// What a shell may offer for the last of some words: commands, options, their choices, and ids, which the caller asks the service for.
+// What a shell may offer for the last of some words: commands, options, their choices, and ids,
+// which the caller asks the service for.
 
 export interface Offer {
   value: string;
@@ -138,7 +141,10 @@ export function completeWords(program: Command, words: readonly string[]): Compl
   );
 }
 
-/** The command that the words name, how many of its arguments they give, and the option whose value is next. */
+/**
+ * The command that the words name, how many of its arguments they give, and the option whose value
+ * is next.
+ */
 function follow(
   program: Command,
   words: readonly string[],

@@ -1,4 +1,5 @@
-// `holdfast config`: the settings, the source of each value, and whether they are valid. Secrets are never shown (G31).
+// `holdfast config`: the settings, the source of each value, and whether they are valid. Secrets
+// are never shown (G31).
 import { ConfigError, loadConfigWithSources, secretsOf, type Config, type Setting } from '../../config.ts';
 import type { ShownSecret } from '../../config/secrets.ts';
 import { createLogger } from '../../logger.ts';
@@ -57,7 +58,10 @@ export function loadOrRefuse(exitCode: ExitCode): ReturnType<typeof loadConfigWi
   }
 }
 
-/** Loads the plugins, because only they say which tools and models there are besides the built-in ones. */
+/**
+ * Loads the plugins, because only they say which tools and models there are besides the built-in
+ * ones.
+ */
 async function checkPlugins(config: Config): Promise<void> {
   if (config.plugins.modules.length === 0) return;
   const { loadCheckedPlugins } = await import('../../plugins/load-checked-plugins.ts');

@@ -1,5 +1,6 @@
-// `holdfast demo`: plays the main job with real processes on a database of its own, shows what happens, and checks it through the
-// API. Ends with 0 only if every check held; leaves nothing running and nothing on the disk, however it ends.
+// `holdfast demo`: plays the main job with real processes on a database of its own, shows what
+// happens, and checks it through the API. Ends with 0 only if every check held; leaves nothing
+// running and nothing on the disk, however it ends.
 import { performance } from 'node:perf_hooks';
 import { listCauses } from '../../database/passing-faults.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
@@ -39,7 +40,10 @@ interface PlayedChapter {
   checks: { ok: boolean; text: string; detail?: unknown }[];
 }
 
-/** Plays all chapters. Resolves with 0, with 1 when something did not hold, with 130 or 143 when it was stopped. */
+/**
+ * Plays all chapters. Resolves with 0, with 1 when something did not hold, with 130 or 143 when it
+ * was stopped.
+ */
 export async function runDemo(terminal: Terminal): Promise<ExitCode> {
   const startedAtMs = performance.now();
   const stop = stopSignals();
@@ -182,7 +186,10 @@ function missing(checks: PlayedChapter['checks']): string {
   return fallen === undefined ? 'not completed' : `failed: ${fallen.text}`;
 }
 
-/** Signals such as Ctrl-C, and the time limit, stop the demo; its processes are still ended in order. */
+/**
+ * Signals such as Ctrl-C, and the time limit, stop the demo; its processes are still ended in
+ * order.
+ */
 function stopSignals() {
   const controller = new AbortController();
   const stopped = Promise.withResolvers<never>();

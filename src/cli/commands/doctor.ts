@@ -1,4 +1,5 @@
-// `holdfast doctor`: checks all dependencies of Holdfast, changes nothing, and says how to repair faults.
+// `holdfast doctor`: checks all dependencies of Holdfast, changes nothing, and says how to repair
+// faults.
 import { loadConfig, ConfigError, type Config } from '../../config.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { failure, ok, type Check, type Finding } from '../doctor/check.ts';

@@ -70,7 +70,10 @@ interface LogLine {
 
 type LogFields = Partial<Record<'time' | 'level' | 'turnId' | 'sessionKey' | 'session', unknown>>;
 
-/** A function that reads the complete lines that were written to a file since its last call and match; none when the file was deleted. */
+/**
+ * A function that reads the complete lines that were written to a file since its last call and
+ * match; none when the file was deleted.
+ */
 function tail(path: string, isWanted: (fields: LogFields) => boolean): () => Promise<LogLine[]> {
   let offset = 0;
   let rest = Buffer.alloc(0);

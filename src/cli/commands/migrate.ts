@@ -1,4 +1,5 @@
-// `holdfast migrate`: applies the missing migrations to the database, the embedded one when no other is configured.
+// `holdfast migrate`: applies the missing migrations to the database, the embedded one when no
+// other is configured.
 import { EXIT } from '../cli-error.ts';
 import { withDatabase } from '../with-database.ts';
 import type { Terminal } from '../terminal.ts';

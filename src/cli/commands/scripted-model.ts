@@ -1,4 +1,5 @@
-// `holdfast scripted-model`: the model server of demo and tests as a separate process, for developers who test against it.
+// `holdfast scripted-model`: the model server of demo and tests as a separate process, for
+// developers who test against it.
 import { once } from 'node:events';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { explainStartFault } from '../explain-start-fault.ts';

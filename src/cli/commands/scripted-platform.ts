@@ -1,4 +1,5 @@
-// `holdfast scripted-platform`: the chat platforms of the tests as separate processes, for developers who test their bots against them.
+// `holdfast scripted-platform`: the chat platforms of the tests as separate processes, for
+// developers who test their bots against them.
 import { once } from 'node:events';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { explainStartFault } from '../explain-start-fault.ts';

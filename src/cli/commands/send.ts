@@ -1,5 +1,6 @@
-// `holdfast send`: a message to a session, and with --wait or --stream the way to its end. Every send carries an idempotency key and the
-// wait outlives a restart of the service: asking again never sends twice. Leaving early (Ctrl-C, the wait's end) cancels nothing.
+// `holdfast send`: a message to a session, and with --wait or --stream the way to its end. Every
+// send carries an idempotency key and the wait outlives a restart of the service: asking again
+// never sends twice. Leaving early (Ctrl-C, the wait's end) cancels nothing.
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import type { MessageView, TurnView } from '../../contract/views.ts';
@@ -109,7 +110,9 @@ function reportSettled(answer: SettledMessage, how: { wasStreamed: boolean; term
   return reportEnd(answer.message, answer.turn, terminal);
 }
 
-/** Notes an end that is no answer, with its reason; answers with the exit code that says the same. */
+/**
+ * Notes an end that is no answer, with its reason; answers with the exit code that says the same.
+ */
 export function reportEnd(message: MessageView, turn: TurnView | null, terminal: Terminal): ExitCode {
   const reason = errorText(message.error) ?? errorText(turn?.error) ?? 'no reason given';
   const fix = message.turnId === null ? '' : `\nFix: run "holdfast turns show ${message.turnId}" to see what happened`;
@@ -134,8 +137,8 @@ export function reportEnd(message: MessageView, turn: TurnView | null, terminal:
   }
 }
 
-// `send --stream`: the reply as it is written. The event stream is opened before the message is sent, so nothing of it is missed; texts of
-// other turns of the session are left out.
+// `send --stream`: the reply as it is written. The event stream is opened before the message is
+// sent, so nothing of it is missed; texts of other turns of the session are left out.
 
 const TYPES = [
   'message.settled',
@@ -148,7 +151,10 @@ const TYPES = [
   'steer.injected',
 ] as const;
 
-/** Sends, prints text as it arrives (with `--json` each event as a line), and waits for the end of the message. */
+/**
+ * Sends, prints text as it arrives (with `--json` each event as a line), and waits for the end of
+ * the message.
+ */
 export async function streamReply(
   api: ApiClient,
   request: SendRequest,
@@ -202,7 +208,10 @@ async function awaitResult(api: ApiClient, accepted: AcceptedMessage | null, lim
   return { kind: 'settled', answer: await readSettled(api, message) };
 }
 
-/** Whether a turn works on a message: asked again after a steer, which may hand the message to a running turn. */
+/**
+ * Whether a turn works on a message: asked again after a steer, which may hand the message to a
+ * running turn.
+ */
 function ownTurns(api: ApiClient) {
   const known = new Map<string, boolean>();
   return async ({ type, turnId }: StreamedEvent, id: string): Promise<boolean> => {

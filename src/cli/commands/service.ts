@@ -1,4 +1,5 @@
-// The commands that run or inspect Holdfast on this machine. Their code is loaded when they run: it loads the whole service.
+// The commands that run or inspect Holdfast on this machine. Their code is loaded when they run: it
+// loads the whole service.
 import { arch, platform, release } from 'node:os';
 import { InvalidArgumentError } from 'commander';
 import type { ConfigChanges } from '../../contract/settings.ts';

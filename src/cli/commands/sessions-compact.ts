@@ -1,4 +1,5 @@
-// `holdfast sessions compact`: compacts a session as soon as it is idle; prints the id of the request, or with a wait its result.
+// `holdfast sessions compact`: compacts a session as soon as it is idle; prints the id of the
+// request, or with a wait its result.
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import type { CompactionView } from '../../contract/transcripts.ts';

@@ -1,4 +1,5 @@
-// `holdfast sessions`: lists conversations, shows one and its entries, stops, compacts, copies and exports it.
+// `holdfast sessions`: lists conversations, shows one and its entries, stops, compacts, copies and
+// exports it.
 import type { EntryBlock } from '../../contract/transcripts.ts';
 import { cutHead } from '../../core/text.ts';
 import { command, lists, prints, type Words } from '../command.ts';

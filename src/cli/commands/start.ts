@@ -1,6 +1,7 @@
-// `holdfast start`: runs the service and ends it well. The first signal drains; a second one, a second or more later, ends
-// immediately; a drain that takes longer than `shutdown.graceMs` is abandoned, because the next process can resume everything that
-// it waits for. Threads that hang do not keep the process.
+// `holdfast start`: runs the service and ends it well. The first signal drains; a second one, a
+// second or more later, ends immediately; a drain that takes longer than `shutdown.graceMs` is
+// abandoned, because the next process can resume everything that it waits for. Threads that hang do
+// not keep the process.
 import { existsSync, rmSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
@@ -22,13 +23,19 @@ import type { Terminal } from '../terminal.ts';
 
 const ROLES: readonly Role[] = ['api', 'worker', 'scheduler'];
 
-/** npm forwards Ctrl-C to a process that the terminal has already signalled: a second signal within this time is the same one. */
+/**
+ * npm forwards Ctrl-C to a process that the terminal has already signalled: a second signal within
+ * this time is the same one.
+ */
 const SAME_SIGNAL_MS = 500;
 
 const SIGNAL_EXITS = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated, SIGHUP: EXIT.terminated } as const;
 type StopSignal = keyof typeof SIGNAL_EXITS;
 
-/** Runs until a signal has drained it; resolves with 0, or with 1 when the drain did not end in time. */
+/**
+ * Runs until a signal has drained it; resolves with 0, or with 1 when the drain did not end in
+ * time.
+ */
 export async function runStart(options: { roles: string; migrate: boolean }, terminal: Terminal): Promise<ExitCode> {
   const roles = parseRoles(options.roles);
   const { config, service, logger, stop } = await startOrExplain({ ...options, roles });
@@ -72,7 +79,10 @@ async function openLog(live: LiveConfig, roles: readonly Role[]): Promise<Logger
   return createLogger({ level, format, name: 'holdfast', role: roles.join(','), secrets: () => secrets, files });
 }
 
-/** Stores the address where the command line reads it. Only a convenience: a data directory that cannot be written stops nothing. */
+/**
+ * Stores the address where the command line reads it. Only a convenience: a data directory that
+ * cannot be written stops nothing.
+ */
 async function publishUrl(file: string, url: string, logger: Logger): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true });
@@ -82,7 +92,10 @@ async function publishUrl(file: string, url: string, logger: Logger): Promise<vo
   }
 }
 
-/** The port comes first: if it is in use, nothing is made. A data directory that this start has made does not outlive its failure. */
+/**
+ * The port comes first: if it is in use, nothing is made. A data directory that this start has made
+ * does not outlive its failure.
+ */
 async function startOrExplain({ roles, migrate }: { roles: readonly Role[]; migrate: boolean }) {
   let live = openConfig();
   const { dataDir, databaseUrl } = live.config.runtime;

@@ -1,5 +1,6 @@
-// `holdfast turns`: lists turns, shows one with the timeline of its steps, aborts it, prints its requests, and follows it: at a terminal
-// it is drawn, and drawn again as it proceeds; in a pipe it is a line for each thing that happens.
+// `holdfast turns`: lists turns, shows one with the timeline of its steps, aborts it, prints its
+// requests, and follows it: at a terminal it is drawn, and drawn again as it proceeds; in a pipe it
+// is a line for each thing that happens.
 import type { TurnView, TurnStatus } from '../../contract/views.ts';
 import type { Why } from '../../kernel/rules/why.ts';
 import type { Schemas } from '../../client/operations.ts';
@@ -161,7 +162,10 @@ async function watchTurn({ id }: { id: string }, api: ApiClient, terminal: Termi
   return END_EXITS[last.status] ?? EXIT.waitEnded;
 }
 
-/** With `--json` each event, otherwise a line for each event that concerns a person. True when Ctrl-C has ended it. */
+/**
+ * With `--json` each event, otherwise a line for each event that concerns a person. True when
+ * Ctrl-C has ended it.
+ */
 async function printEvents(api: ApiClient, { id, startedAt }: TurnView, terminal: Terminal): Promise<boolean> {
   const signal = interruption();
   for await (const event of watchEvents((hooks) => api.turnEvents({ id, ...hooks }), { signal })) {

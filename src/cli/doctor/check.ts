@@ -24,7 +24,9 @@ export interface Check {
 /** A check may take this long before its subject counts as not answering. */
 export const CHECK_TIMEOUT_MS = 3000;
 
-/** The message of an error, or its code when it has none, as those of several failed connections do. */
+/**
+ * The message of an error, or its code when it has none, as those of several failed connections do.
+ */
 export function explain(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return explain(error.errors[0]);
   if (!(error instanceof Error)) return String(error);

@@ -1,4 +1,5 @@
-// The checks of the database: whether it answers, how old it is, its layout, its clock, and the processes that share it.
+// The checks of the database: whether it answers, how old it is, its layout, its clock, and the
+// processes that share it.
 import type { Config } from '../../config.ts';
 import { EmbeddedPostgresError } from '../../embedded-postgres/embedded-postgres-error.ts';
 import { inspectDatabase } from '../../database/inspect-database.ts';
@@ -15,7 +16,10 @@ import { inspectRetention, inspectService } from '../../features/overview/store/
 
 const SERVER_VERSION_MIN = 15;
 
-/** The checks of the configured database, or of the embedded one if it is running. They share the results of the first one. */
+/**
+ * The checks of the configured database, or of the embedded one if it is running. They share the
+ * results of the first one.
+ */
 export function databaseChecks(config: Config): Check[] {
   const seen: { url: string | null; skewMs: number } = { url: null, skewMs: 0 };
   const whenReached = (run: (url: string) => Promise<Finding>) => async (): Promise<Finding> =>
@@ -93,7 +97,10 @@ export function skewFinding(skewMs: number): Finding {
   return warning(reason, 'synchronise the clocks (NTP): times in logs and prompts are wrong; locks are not affected');
 }
 
-/** Where the embedded database of this data directory listens; null when it does not run. Starts nothing. */
+/**
+ * Where the embedded database of this data directory listens; null when it does not run. Starts
+ * nothing.
+ */
 async function embeddedUrl(dataDir: string): Promise<string | null> {
   const { DATABASE_NAME, readCluster, ROLE_NAME } = await import('../../embedded-postgres/cluster.ts');
   const { isPostmasterAlive, readPostmasterFile } = await import('../../embedded-postgres/postmaster.ts');
@@ -124,8 +131,9 @@ export async function retentionFinding(url: string, { retention }: Pick<Config, 
   }
 }
 
-// The checks of the processes that share the database: what turns wait for, whether there are workers and a scheduler for what there is to do,
-// whether a part has stalled, and what holds back live events.
+// The checks of the processes that share the database: what turns wait for, whether there are
+// workers and a scheduler for what there is to do, whether a part has stalled, and what holds back
+// live events.
 
 const CHECKS: Readonly<Record<HealthKind, { code: string; title: string; ok: string }>> = {
   model_away: { code: 'provider', title: 'providers of models', ok: 'no turn waits for a provider that is away' },
@@ -144,7 +152,10 @@ const CHECKS: Readonly<Record<HealthKind, { code: string; title: string; ok: str
   events_held: { code: 'transactions', title: 'open transactions', ok: 'no transaction holds back live events' },
 };
 
-/** The checks, which share one query of the database. `url` returns null while the database could not be reached. */
+/**
+ * The checks, which share one query of the database. `url` returns null while the database could
+ * not be reached.
+ */
 export function healthChecks(url: () => string | null): Check[] {
   let inspection: Promise<HealthFact[]> | undefined;
   return Object.entries(CHECKS).map(([kind, { code, title, ok }]) => ({

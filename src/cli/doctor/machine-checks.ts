@@ -29,7 +29,10 @@ export async function heartbeatFinding(config: Config): Promise<Finding> {
   return warning(faults.flat().join('; '), 'correct HEARTBEAT.md in the workspace of the agent');
 }
 
-/** 22.18 is the first to run TypeScript as it is. `hasFlags`: a service that is started as this process was has its flags of Node. */
+/**
+ * 22.18 is the first to run TypeScript as it is. `hasFlags`: a service that is started as this
+ * process was has its flags of Node.
+ */
 export function nodeFinding(version: string, hasFlags: boolean): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major < 22 || (major === 22 && minor < 18))
@@ -81,7 +84,10 @@ async function nearestExisting(path: string): Promise<string> {
   }
 }
 
-/** Commands that can read secrets, outside a sandbox, are not a fault if nothing else is configured, but they are reported. */
+/**
+ * Commands that can read secrets, outside a sandbox, are not a fault if nothing else is configured,
+ * but they are reported.
+ */
 export async function commandsFinding(config: Config): Promise<Finding> {
   try {
     if (isPlaceNeeded(config))

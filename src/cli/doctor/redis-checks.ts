@@ -29,7 +29,10 @@ export async function redisFinding({ runtime: { redisUrl } }: Config): Promise<F
   }
 }
 
-/** From the text of INFO. Losing the queue costs time and never a message (G22), so data that Redis may lose is worth only a warning. */
+/**
+ * From the text of INFO. Losing the queue costs time and never a message (G22), so data that Redis
+ * may lose is worth only a warning.
+ */
 export function keepingFinding(info: string): Finding {
   const fields = new Map(
     info.split(/\r?\n/).map((line): [string, string] => {

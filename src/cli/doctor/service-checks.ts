@@ -73,7 +73,9 @@ export async function readinessFinding(): Promise<Finding> {
   };
 }
 
-/** The service's answer, and notices about the configured models. `today` is a day as YYYY-MM-DD. */
+/**
+ * The service's answer, and notices about the configured models. `today` is a day as YYYY-MM-DD.
+ */
 export function modelFinding(config: Config, today = new Date().toISOString().slice(0, 10)): Finding {
   const { anthropicBaseUrl } = config.runtime;
   const { model } = config.agents.defaults;

@@ -1,7 +1,11 @@
-// What a migration locks, read from its SQL: for the plan that an operator sees before it runs. It knows the statements that migrations are
-// made of (test/migrations.test.ts), and calls anything else by its name.
+// What a migration locks, read from its SQL: for the plan that an operator sees before it runs. It
+// knows the statements that migrations are made of (test/migrations.test.ts), and calls anything
+// else by its name.
 
-/** The effect of a statement on a table that is in use. `none`: none, or only on tables that the migration creates itself. */
+/**
+ * The effect of a statement on a table that is in use. `none`: none, or only on tables that the
+ * migration creates itself.
+ */
 export type LockKind = 'none' | 'short' | 'blocks-writes' | 'blocks-all' | 'changes-rows';
 
 export interface MigrationLock {
@@ -36,8 +40,9 @@ export function purposeOfMigration(sql: string): string {
 const NEEDS = /^needs: (\w+\.sql)$/;
 
 /**
- * The migration that code must know to work with the layout after this one, from the line `-- needs: 0044_older_code.sql` of its head. Null: it
- * only adds, so every older version works with it.
+ * The migration that code must know to work with the layout after this one, from the line `--
+ * needs: 0044_older_code.sql` of its head. Null: it only adds, so every older version works with
+ * it.
  */
 export function needsOfMigration(sql: string): string | null {
   for (const line of splitHead(sql)) {

@@ -1,5 +1,5 @@
-// Alerts: what needs attention is sent to webhooks that admins name, once when it begins and once when it ends. What an operator has
-// acknowledged or snoozed is not sent.
+// Alerts: what needs attention is sent to webhooks that admins name, once when it begins and once
+// when it ends. What an operator has acknowledged or snoozed is not sent.
 import type { Feature } from '../../kernel/features.ts';
 
 export const alerts: Feature = {

@@ -1,4 +1,5 @@
-// The round of alerts, also in the API, which can so say that no scheduler runs: what needs attention is compared with what each destination was sent, and calls that are due are sent.
+// The round of alerts, also in the API, which can so say that no scheduler runs: what needs
+// attention is compared with what each destination was sent, and calls that are due are sent.
 import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';
 import { deliveryDelayMs } from '../../kernel/rules/backoff.ts';
@@ -31,7 +32,10 @@ export function openAlerts({ service, logger }: Process): ProcessPart {
   };
 }
 
-/** One round. What concerns only the process that asks, such as its own connection to the queue, is not part of it. */
+/**
+ * One round. What concerns only the process that asks, such as its own connection to the queue, is
+ * not part of it.
+ */
 export async function runAlertRound({ service, logger }: Alerting, signal: AbortSignal): Promise<void> {
   const reading = await readProblems(service);
   if (reading === null) return;
@@ -49,7 +53,10 @@ export async function readProblems(service: Service): Promise<Reading | null> {
   return { problems: items, cutKinds: listCutKinds(items), ...time };
 }
 
-/** Sends a call that this process has claimed. An attempt that a drain breaks off has no end; it is made again when its lease is over. */
+/**
+ * Sends a call that this process has claimed. An attempt that a drain breaks off has no end; it is
+ * made again when its lease is over.
+ */
 async function sendClaimed(
   { database, config }: Service,
   call: ClaimedCall,
@@ -63,7 +70,8 @@ async function sendClaimed(
   const isSent = result.kind === 'sent';
   const judged = judgeAttempt(isSent, { attempts, delayMs });
   const answer = answerOf(result);
-  // An acknowledged call whose end could not be stored is sent again when its lease is over: until then the write is retried.
+  // An acknowledged call whose end could not be stored is sent again when its lease is over: until
+  // then the write is retried.
   await retryPassingFaults(() => settleCall(database, call, { ...judged, isSent, ...answer }), leaseMs);
   const facts = { destination: call.name, alertId: call.callId, attempts, httpStatus: answer.status };
   if (judged.isOver && !isSent)

@@ -3,13 +3,19 @@
 export const ALERT_SEVERITIES = ['error', 'warning'] as const;
 export type AlertSeverity = (typeof ALERT_SEVERITIES)[number];
 
-/** How often an unacknowledged call is sent before it is given up: the fifth attempt follows 13 minutes after the first. */
+/**
+ * How often an unacknowledged call is sent before it is given up: the fifth attempt follows 13
+ * minutes after the first.
+ */
 const ATTEMPTS_MAX = 5;
 /** A destination rests this long after a call was given up, in milliseconds. */
 const REST_MS = 3_600_000;
 /** The most problems that a call names. */
 const NAMED_MAX = 50;
-/** A problem has ended when it has not been there for this time, in milliseconds: one that comes and goes is one problem. */
+/**
+ * A problem has ended when it has not been there for this time, in milliseconds: one that comes and
+ * goes is one problem.
+ */
 const ENDED_AFTER_MS = 120_000;
 /** A problem that is there this many times as often as when it was sent is sent again. */
 const GROWTH = 10;
@@ -57,15 +63,24 @@ export interface AlertFilter {
 }
 
 export interface AlertPlan {
-  /** Problems to be sent: they are new, worse than when they were sent, or have lasted for the time of a repetition. */
+  /**
+   * Problems to be sent: they are new, worse than when they were sent, or have lasted for the time
+   * of a repetition.
+   */
   begun: AlertProblem[];
-  /** Problems that were sent and have ended. Nothing needs to be known of them any more, so one that comes back is new. */
+  /**
+   * Problems that were sent and have ended. Nothing needs to be known of them any more, so one that
+   * comes back is new.
+   */
   ended: KnownAlert[];
   /** What is known has changed in this way, which is not sent. */
   changed: KnownAlert[];
 }
 
-/** Decides what a destination is sent now. What an operator has acknowledged or snoozed is not sent; its end is, if its beginning was. */
+/**
+ * Decides what a destination is sent now. What an operator has acknowledged or snoozed is not sent;
+ * its end is, if its beginning was.
+ */
 export function planAlerts(
   filter: AlertFilter,
   { problems, cutKinds, atMs }: AttentionReading,
@@ -151,7 +166,10 @@ export function buildTestCall(name: string): AlertCall {
   return { type: 'alert', isTest: true, text, problems: [], ended: [], moreCount: 0 };
 }
 
-/** Whether a call is over, and how long the destination waits before its next one. A refusal may be passing, such as 404 while a receiver starts. */
+/**
+ * Whether a call is over, and how long the destination waits before its next one. A refusal may be
+ * passing, such as 404 while a receiver starts.
+ */
 export function judgeAttempt(
   isSent: boolean,
   { attempts, delayMs }: { attempts: number; delayMs: number },

@@ -52,7 +52,10 @@ export function removeDestination({ database }: Service, id: string): Promise<bo
   return deleteDestination(database, id);
 }
 
-/** Begins a test, whose alert has this id however often it is sent; null: the destination does not exist. */
+/**
+ * Begins a test, whose alert has this id however often it is sent; null: the destination does not
+ * exist.
+ */
 export async function startTest(
   { database }: Service,
   id: string,

@@ -1,11 +1,15 @@
-// A request for an approval in the chat that its turn answers: what would run, and buttons that give the chat commands.
+// A request for an approval in the chat that its turn answers: what would run, and buttons that
+// give the chat commands.
 import type { ApprovalView } from '../../contract/approvals.ts';
 import { parseChannelUrl } from '../../core/channel-address.ts';
 import { channelOf, isDirect, isOfProgram, isOwner, type InboundMessage } from '../../core/inbound.ts';
 import type { Config } from '../../config.ts';
 import { capabilitiesOf } from '../../config/agent-settings.ts';
 
-/** The address of the chat of the message that a turn answers; null: it is no chat of this service, or no one there may decide. */
+/**
+ * The address of the chat of the message that a turn answers; null: it is no chat of this service,
+ * or no one there may decide.
+ */
 export function chatToAsk({ tools: { approvals } }: Config, message: InboundMessage | null): string | null {
   const url = message?.deliver?.url;
   if (message === null || url === undefined || isOfProgram(message) || parseChannelUrl(url) === null) return null;
@@ -14,7 +18,10 @@ export function chatToAsk({ tools: { approvals } }: Config, message: InboundMess
   return mayDecide ? url : null;
 }
 
-/** The text and the buttons of the request. The text has the whole call, because what is approved is the whole call. */
+/**
+ * The text and the buttons of the request. The text has the whole call, because what is approved is
+ * the whole call.
+ */
 export function askText(config: Config, message: InboundMessage, { id, shown, expiresAt }: ApprovalView) {
   const fence = '`'.repeat(Math.max(3, ...Array.from(shown.matchAll(/`+/g), ([ticks]) => ticks.length + 1)));
   const buttons = [

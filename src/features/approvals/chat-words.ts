@@ -1,4 +1,5 @@
-// `/approve <id>` and `/deny <id> [why]`: from senders whom the configuration names, and from no other.
+// `/approve <id>` and `/deny <id> [why]`: from senders whom the configuration names, and from no
+// other.
 import { channelOf, isOwner, type InboundMessage } from '../../core/inbound.ts';
 import { isUuid } from '../../core/ids.ts';
 import type { Config } from '../../config.ts';

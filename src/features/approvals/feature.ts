@@ -1,5 +1,5 @@
-// Approvals: rules of the configuration hold tool calls back until a person has decided about them. The call waits parked; what runs is what was
-// shown, once.
+// Approvals: rules of the configuration hold tool calls back until a person has decided about them.
+// The call waits parked; what runs is what was shown, once.
 import type { Feature } from '../../kernel/features.ts';
 
 export const approvals: Feature = {

@@ -1,4 +1,5 @@
-// Approvals in turns: holds the calls that a rule names, and lets one run when a person has approved exactly it.
+// Approvals in turns: holds the calls that a rule names, and lets one run when a person has
+// approved exactly it.
 import { createHash } from 'node:crypto';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { hasWordsOfOthers, type InboundMessage } from '../../core/inbound.ts';
@@ -123,12 +124,18 @@ function notRun(why: string): Known {
   return { kind: 'known', outcome: { content, isError: true }, status: 'skipped' };
 }
 
-/** The name of the tool that runs: one that another tool runs is held back as if it were called itself. */
+/**
+ * The name of the tool that runs: one that another tool runs is held back as if it were called
+ * itself.
+ */
 function nameOf(tool: Tool, input: unknown): string {
   return tool.runs?.(input) ?? tool.spec.name;
 }
 
-/** A sandbox that is used where it works says nothing about the call: it may not work when the call runs. */
+/**
+ * A sandbox that is used where it works says nothing about the call: it may not work when the call
+ * runs.
+ */
 function certainSandbox({ tools, sandbox }: Config): CertainSandbox {
   const isInside = sandbox.runtime === 'external' || tools.exec.sandbox === 'required';
   const isOurs = isInside && sandbox.runtime !== 'external';
@@ -141,7 +148,10 @@ function hashCall({ session, agent }: OpenedTurn, tool: string, input: unknown):
   return createHash('sha256').update(JSON.stringify(what)).digest('hex');
 }
 
-/** True when a path of the input is not inside the folder. Links are not followed: the tools themselves refuse to leave it by one. */
+/**
+ * True when a path of the input is not inside the folder. Links are not followed: the tools
+ * themselves refuse to leave it by one.
+ */
 function leavesFolder(input: unknown, folder: string): boolean {
   const { path, file_path: filePath, pattern, image, url } = (input ?? {}) as Record<string, unknown>;
   return [path, filePath, pattern, image, url].some((value) => {
@@ -152,7 +162,10 @@ function leavesFolder(input: unknown, folder: string): boolean {
   });
 }
 
-/** True when the turn may have read words of others. Entries of earlier versions do not say whose words they have, the turn's own inputs do. */
+/**
+ * True when the turn may have read words of others. Entries of earlier versions do not say whose
+ * words they have, the turn's own inputs do.
+ */
 function readsOthers({ journal, transcript }: OpenedTurn, ownerIds: readonly string[]): boolean {
   return journal.at.inputs.some((input) => hasWordsOfOthers(input, ownerIds)) || transcript.entries.some(isOfOthers);
 }

@@ -1,4 +1,5 @@
-// The round of approvals: puts new requests into the outbox for the webhook and for chats, and notes which have ended without a decision.
+// The round of approvals: puts new requests into the outbox for the webhook and for chats, and
+// notes which have ended without a decision.
 import { hasHeldNoticesSql, sendHeldNotices } from '../../kernel/inbox/held-notices.ts';
 import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';

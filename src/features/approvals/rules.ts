@@ -1,5 +1,5 @@
-// Which calls a rule holds back, why, and what a person is shown of them. Nothing here reads a command to find out whether it is safe: what cannot be
-// known counts as yes.
+// Which calls a rule holds back, why, and what a person is shown of them. Nothing here reads a
+// command to find out whether it is safe: what cannot be known counts as yes.
 import { type ApprovalAsk, type ApprovalCondition, BUILT_IN_TOOLS, WEB_TOOLS } from '../../core/tool-policy.ts';
 import { listToolUses, type ToolUseBlock } from '../../core/content.ts';
 import type { Entry } from '../../core/entry.ts';
@@ -41,7 +41,10 @@ export interface JudgedCall {
   isUntrusted: boolean;
 }
 
-/** The first rule that matches a call, with the conditions that hold of it; null: none does, or it says never to ask. */
+/**
+ * The first rule that matches a call, with the conditions that hold of it; null: none does, or it
+ * says never to ask.
+ */
 export function findRule(
   rules: readonly ApprovalRule[],
   call: JudgedCall,
@@ -90,8 +93,9 @@ function holds(condition: ApprovalCondition, { tool, sandbox, leavesWorkspace, i
 }
 
 /**
- * The built-in tools whose results have no words of others: with every input, or with these actions. What is not listed may have some: a name or a text
- * that is stored can come from a turn that has read a stranger's message. Files and what commands print do not count.
+ * The built-in tools whose results have no words of others: with every input, or with these
+ * actions. What is not listed may have some: a name or a text that is stored can come from a turn
+ * that has read a stranger's message. Files and what commands print do not count.
  */
 const RETURNS_NO_WORDS_OF_OTHERS: Readonly<Record<string, 'always' | readonly unknown[]>> = {
   read: 'always',
@@ -120,7 +124,10 @@ function returnsWordsOfOthers({ name, input }: ToolUseBlock): boolean {
   return without !== 'always' && without?.includes(isObject(input) ? input['action'] : undefined) !== true;
 }
 
-/** True for an entry of a transcript in which the model may read words of others. A summary does not say what it was made from. */
+/**
+ * True for an entry of a transcript in which the model may read words of others. A summary does not
+ * say what it was made from.
+ */
 export function isOfOthers({ kind, content, provenance }: Pick<Entry, 'kind' | 'content' | 'provenance'>): boolean {
   if (kind === 'summary') return true;
   if (provenance) return provenance.kind !== 'heartbeat' || provenance.isOfOthers === true;
@@ -147,12 +154,16 @@ const FOREIGN = /[^\p{ASCII}]/gu;
 /** The most different letters and digits that are listed of those that look like none of ASCII. */
 const LISTED_MAX = 40;
 
-/** What a person reads of a call: the whole input decoded, unseen characters as their numbers, and a list of the characters that are not ASCII. */
+/**
+ * What a person reads of a call: the whole input decoded, unseen characters as their numbers, and a
+ * list of the characters that are not ASCII.
+ */
 export function showCall(tool: string, input: unknown, folder: string): string {
   const text = JSON.stringify(sorted(input), null, 2) ?? 'null';
   const lines = text.split('\n').map((line) => line.replaceAll(UNSEEN, numberOf));
   const foreign = [...new Set(text.match(FOREIGN) ?? [])];
-  // What may be taken for something else comes first and is listed whole, however many letters of other scripts there are.
+  // What may be taken for something else comes first and is listed whole, however many letters of
+  // other scripts there are.
   const { odd = [], plain = [] } = Object.groupBy(foreign, (char) => (isPlainLetter(char) ? 'plain' : 'odd'));
   const listed = [...odd, ...plain.slice(0, LISTED_MAX)].map((char) =>
     `${numberOf(char)} ${char.replaceAll(UNSEEN, '')}`.trim(),

@@ -6,7 +6,10 @@ import type { Service } from '../../kernel/use-cases/service.ts';
 import { decideApproval, type Decision } from './store/approvals.ts';
 import { approvals } from './views.ts';
 
-/** `decided`: now. Otherwise the request is as it is: decided before, expired, or its call does not wait any more. */
+/**
+ * `decided`: now. Otherwise the request is as it is: decided before, expired, or its call does not
+ * wait any more.
+ */
 export type DecisionResult = { kind: 'decided' } | { kind: 'unknown' } | { kind: 'closed'; approval: ApprovalView };
 
 export async function decideRequest(

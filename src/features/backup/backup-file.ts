@@ -1,6 +1,7 @@
-// The form of a backup, how it is written from a database, and how it is loaded into one. It is lines of JSON, some of them followed by as many bytes
-// as they say. It is compressed as a whole (gzip), whose checksum covers all of it, and it ends with a line that says so: a file that was cut off is
-// never taken for a whole one.
+// The form of a backup, how it is written from a database, and how it is loaded into one. It is
+// lines of JSON, some of them followed by as many bytes as they say. It is compressed as a whole
+// (gzip), whose checksum covers all of it, and it ends with a line that says so: a file that was
+// cut off is never taken for a whole one.
 import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { pipeline } from 'node:stream/promises';
@@ -48,8 +49,9 @@ export async function* readFrames(source: AsyncIterable<Buffer>): AsyncGenerator
   if (wanted !== null || rest.length > 0) throw new SyntaxError('it ends in the middle');
 }
 
-// Reads all of a database for a backup: one transaction, so it is the state of one moment, while the service runs. BullMQ's tables are left
-// out: the queue is the doorbell, and the reconciler rings again for all work that a restored database has.
+// Reads all of a database for a backup: one transaction, so it is the state of one moment, while
+// the service runs. BullMQ's tables are left out: the queue is the doorbell, and the reconciler
+// rings again for all work that a restored database has.
 
 /** The form of the file. */
 export const BACKUP_FORMAT = 'holdfast-backup-1';
@@ -120,8 +122,9 @@ async function listTables(client: pg.Client): Promise<{ table: string; columns: 
   return rows;
 }
 
-// Loads a backup. One transaction lays the schema out as it was, loads the rows, and migrates to the layout of this version: the database is
-// what it was before, or what the backup says, and nothing between.
+// Loads a backup. One transaction lays the schema out as it was, loads the rows, and migrates to
+// the layout of this version: the database is what it was before, or what the backup says, and
+// nothing between.
 
 /** It cannot be restored; the database is as it was. */
 export class RestoreRefused extends Error {
@@ -152,7 +155,10 @@ interface RestoreOptions {
   onFile: (frame: Frame) => Promise<void>;
 }
 
-/** Restores. Throws `RestoreRefused`, `MigrationError`, and errors of the driver; the database is then unchanged. */
+/**
+ * Restores. Throws `RestoreRefused`, `MigrationError`, and errors of the driver; the database is
+ * then unchanged.
+ */
 export async function restoreDatabase(options: RestoreOptions): Promise<RestoredFacts> {
   const { databaseUrl, frames, replaces } = options;
   const header = await readHeader(frames);

@@ -1,5 +1,5 @@
-// `holdfast backup` and `holdfast restore`: the embedded database and the files of the data directory as one file. Databases of other servers
-// have tools of their own (docs/operations.md).
+// `holdfast backup` and `holdfast restore`: the embedded database and the files of the data
+// directory as one file. Databases of other servers have tools of their own (docs/operations.md).
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { access, constants, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, normalize, relative, resolve } from 'node:path';
@@ -21,7 +21,10 @@ import { holdfastVersion } from '../../cli/holdfast-version.ts';
 import type { Terminal } from '../../cli/terminal.ts';
 import { loadOrRefuse } from '../../cli/commands/config.ts';
 
-/** Beginnings of paths in the data directory that are not part of a backup: the cluster is read through SQL, and logs explain the past. */
+/**
+ * Beginnings of paths in the data directory that are not part of a backup: the cluster is read
+ * through SQL, and logs explain the past.
+ */
 const LEFT_OUT = ['postgres', 'api-url', 'logs', '.cache', 'payloads.jsonl', 'cache-trace.jsonl'];
 
 /** A table with as much is named while it is written. */
@@ -43,7 +46,10 @@ export const words: Words = {
   }),
 };
 
-/** Writes the file, or nothing. It is on the disk before it has its name. The database of an older version is taken as it is, before `migrate`. */
+/**
+ * Writes the file, or nothing. It is on the disk before it has its name. The database of an older
+ * version is taken as it is, before `migrate`.
+ */
 async function runBackup({ file, yes }: Input, terminal: Terminal): Promise<ExitCode> {
   const { runtime } = embeddedOnly('backup', 'pg_dump');
   const path = resolve(file);
@@ -98,7 +104,9 @@ async function runBackup({ file, yes }: Input, terminal: Terminal): Promise<Exit
   return EXIT.ok;
 }
 
-/** A file of the data directory; null: it is gone, or a command has put something else in its place. */
+/**
+ * A file of the data directory; null: it is gone, or a command has put something else in its place.
+ */
 async function readData({ name, folder }: DataFile): Promise<{ bytes: Buffer; mode: number } | null> {
   try {
     const { file, facts } = await openInside(name, confinedTo(folder));
@@ -119,7 +127,10 @@ function sizeText(bytes: number): string {
   return bytes < NOTED_BYTES ? `${Math.ceil(bytes / 1024)} kB` : `${(bytes / NOTED_BYTES).toFixed(1)} MB`;
 }
 
-/** Restores the database, then the files. When it fails, a database that it has made for that is deleted. */
+/**
+ * Restores the database, then the files. When it fails, a database that it has made for that is
+ * deleted.
+ */
 async function runRestore({ file, yes }: Input, terminal: Terminal): Promise<ExitCode> {
   const config = embeddedOnly('restore', 'pg_restore');
   const { dataDir } = config.runtime;

@@ -1,5 +1,6 @@
-// Checks the items of a submission one by one, from lines or from the list of a JSON body. What is wrong with an item is listed with its place;
-// what makes the whole submission unreadable is thrown.
+// Checks the items of a submission one by one, from lines or from the list of a JSON body. What is
+// wrong with an item is listed with its place; what makes the whole submission unreadable is
+// thrown.
 import { isUtf8 } from 'node:buffer';
 import type { ReadItem } from './rules/check-items.ts';
 import { ForeignLineError, mapLine, type LineFormat, type MappedLine } from './rules/foreign-lines.ts';

@@ -1,4 +1,5 @@
-// The results of a batch as lines, in input order: read range by range as the client takes them, so that one range is in memory.
+// The results of a batch as lines, in input order: read range by range as the client takes them, so
+// that one range is in memory.
 import type { ItemResult } from '../../contract/batches.ts';
 import { Readable } from 'node:stream';
 import type { ViewDatabase } from '../../database/page.ts';
@@ -8,7 +9,10 @@ const RANGE_ITEMS = 500;
 
 export type ResultFormat = 'holdfast' | 'openai';
 
-/** The lines of the items after `after`; with `all` also of those that have not ended. `only`: of answered items, or of the others. */
+/**
+ * The lines of the items after `after`; with `all` also of those that have not ended. `only`: of
+ * answered items, or of the others.
+ */
 export function resultLines(
   views: ViewDatabase,
   wanted: {

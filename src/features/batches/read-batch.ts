@@ -1,5 +1,6 @@
-// `POST /v1/batches`: a submission as JSON or as lines, with its Idempotency-Key. A key of lines is bound to the hash of what was read, so it is
-// known only at the end; a request whose key was used before reads its body for the hash alone.
+// `POST /v1/batches`: a submission as JSON or as lines, with its Idempotency-Key. A key of lines is
+// bound to the hash of what was read, so it is known only at the end; a request whose key was used
+// before reads its body for the hash alone.
 import type { Readable } from 'node:stream';
 import { agentOf, modelFault, modelRefOf, toolPolicyFault } from '../../config.ts';
 import { nestOptions } from '../../core/input-options.ts';

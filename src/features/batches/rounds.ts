@@ -1,5 +1,6 @@
-// The round of batches: writes the ends of items, closes what will not be fed, carries out what the guards decide, and gives every running batch
-// what its concurrency has room for. Everything follows from rows, so any number of schedulers may do it, and what a crash leaves out the next
+// The round of batches: writes the ends of items, closes what will not be fed, carries out what the
+// guards decide, and gives every running batch what its concurrency has room for. Everything
+// follows from rows, so any number of schedulers may do it, and what a crash leaves out the next
 // round does.
 import { budgetBookOf } from '../budgets/rounds.ts';
 import { priceBookOf } from '../../config.ts';
@@ -141,7 +142,9 @@ async function carryOut(parts: BatchParts, batch: JudgedBatch, verdict: BatchVer
   }
 }
 
-/** The signed report of the end, if the batch asks for one: it is delivered in a separate session. */
+/**
+ * The signed report of the end, if the batch asks for one: it is delivered in a separate session.
+ */
 async function toReport({ config, inbox }: BatchParts, batch: JudgedBatch, outcome: string): Promise<EndReport | null> {
   const { id, agentId, name, deliver, itemCount, answered, silent, failed, cancelled, expired, costMicros } = batch;
   if (deliver === null) return null;

@@ -1,5 +1,6 @@
-// Submits a batch: reads its items one by one, stores them in groups, and starts it when all of them fit. On the first fault nothing more is
-// stored, and the upload is deleted; reading continues for the sake of the list of faults.
+// Submits a batch: reads its items one by one, stores them in groups, and starts it when all of
+// them fit. On the first fault nothing more is stored, and the upload is deleted; reading continues
+// for the sake of the list of faults.
 import { isAgent, modelFault, priceBookOf, toolPolicyFault } from '../../config.ts';
 import { inputOfItem, type AskedBatch } from './rules/batch.ts';
 import { ItemChecker, type ItemFault, type PlacedItem, type ReadItem } from './rules/check-items.ts';
@@ -37,8 +38,8 @@ export interface BatchSubmission {
 }
 
 /**
- * `invalid`: nothing is kept; at most 100 faults. `too_many`: more items than allowed. `empty`: there was none. `late`: the rounds of
- * batches have deleted the upload before its end.
+ * `invalid`: nothing is kept; at most 100 faults. `too_many`: more items than allowed. `empty`:
+ * there was none. `late`: the rounds of batches have deleted the upload before its end.
  */
 export type SubmitResult =
   | { kind: 'started'; batchId: string }
@@ -47,7 +48,10 @@ export type SubmitResult =
   | { kind: 'empty' }
   | { kind: 'late' };
 
-/** Stores and starts it. Rejects with the reader's error, and with a taken key (`isKeyTaken`); then nothing is stored. */
+/**
+ * Stores and starts it. Rejects with the reader's error, and with a taken key (`isKeyTaken`); then
+ * nothing is stored.
+ */
 export async function submitBatch(service: Service, submission: BatchSubmission): Promise<SubmitResult> {
   const { database } = service;
   const { batch } = submission;
@@ -106,7 +110,10 @@ export async function estimateBatch(
   return read.kind === 'read' ? { kind: 'estimated', estimate } : read;
 }
 
-/** Items of the same kind differ in the text of their message alone, as far as the length of the prompt is concerned. */
+/**
+ * Items of the same kind differ in the text of their message alone, as far as the length of the
+ * prompt is concerned.
+ */
 function kindOfItem(agentId: string, { promptMode, model, extraSystemPrompt, options, channel }: BatchInput): string {
   return JSON.stringify([agentId, promptMode, model, extraSystemPrompt, options, channel]);
 }

@@ -1,5 +1,6 @@
-// The check of budgets: the likely cost of a call is reserved in every budget that covers it. Without a budget nothing is sent, but for one query of
-// the budgets when an item of a new batch comes: the batch may have a cap.
+// The check of budgets: the likely cost of a call is reserved in every budget that covers it.
+// Without a budget nothing is sent, but for one query of the budgets when an item of a new batch
+// comes: the batch may have a cap.
 import { BUDGET_REACHED, budgetName, type BudgetFacts } from './rules/budget.ts';
 import { costOfTokens, isPriced, likelyTokens, mostTokens } from './rules/likely-cost.ts';
 import { isPaidPurpose, type ModelRequest } from '../../core/model-request.ts';
@@ -21,10 +22,16 @@ interface BudgetParts extends TurnParts {
   reserve: RowSubmitter<CostRequest, ReservedCost>;
 }
 
-/** Turns that wait for a window return within this many milliseconds of its beginning, spread over that time. */
+/**
+ * Turns that wait for a window return within this many milliseconds of its beginning, spread over
+ * that time.
+ */
 const SPREAD_MS = 5_000;
 
-/** How often a turn asks again while other calls have reserved the rest: in its slot, and then parked. In milliseconds. */
+/**
+ * How often a turn asks again while other calls have reserved the rest: in its slot, and then
+ * parked. In milliseconds.
+ */
 const BUSY_MS = 200;
 const PARK_MS_MIN = 5_000;
 const PARK_MS_MAX = 300_000;
@@ -68,12 +75,16 @@ async function reserveCost(parts: BudgetParts, call: ComingCall, stayedMs: numbe
     return { kind: 'wait', reason, forMs, spreadMs: forMs / 10, isParked: true };
   }
   if (budget.action === 'fail') return { kind: 'fail', failure: new TurnFailed('budget_exceeded', reason.text) };
-  // A change of the budget wakes it. It also asks by itself, because one that was changed just before the park wakes nothing.
+  // A change of the budget wakes it. It also asks by itself, because one that was changed just
+  // before the park wakes nothing.
   if (kind === 'oversized') return { kind: 'wait', reason, forMs: PARK_MS_MAX, isParked: true };
   return { kind: 'wait', reason, forMs: waitMs, spreadMs: SPREAD_MS, isParked: true };
 }
 
-/** The facts by which budgets match a turn: they follow from the message that began it, and what that one was started by. */
+/**
+ * The facts by which budgets match a turn: they follow from the message that began it, and what
+ * that one was started by.
+ */
 function toBudgetFacts({ agent, session, journal }: OpenedTurn): BudgetFacts {
   const body = (journal.at.inputs[0]?.body ?? {}) as { chargedTo?: object };
   const { sentBy, batchId } = (body.chargedTo ?? body) as { sentBy?: unknown; batchId?: unknown };
@@ -85,7 +96,10 @@ function toBudgetFacts({ agent, session, journal }: OpenedTurn): BudgetFacts {
   };
 }
 
-/** The likely cost of a call, or the highest one for a strict budget, in micro-dollars; null: a strict budget needs its price, and there is none. */
+/**
+ * The likely cost of a call, or the highest one for a strict budget, in micro-dollars; null: a
+ * strict budget needs its price, and there is none.
+ */
 function costFor(
   { prices, clock, recentOutputs }: BudgetParts,
   { call, request, isStrict }: { call: ComingCall; request: ModelRequest; isStrict: boolean },

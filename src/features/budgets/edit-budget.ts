@@ -1,4 +1,5 @@
-// Changes of budgets while the service runs. Each change applies in this process immediately, and in all others within a second.
+// Changes of budgets while the service runs. Each change applies in this process immediately, and
+// in all others within a second.
 import type { BudgetSettings } from './rules/budget.ts';
 import { newId } from '../../ids.ts';
 import { createBudget, patchBudget, removeBudget, type BudgetChange, type BudgetPatch } from './store/budgets.ts';
@@ -6,7 +7,10 @@ import { budgetBookOf } from './rounds.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 
-/** Makes a budget and returns its id. Rejects with a violated primary key when another request has stored the key; see `isKeyTaken`. */
+/**
+ * Makes a budget and returns its id. Rejects with a violated primary key when another request has
+ * stored the key; see `isKeyTaken`.
+ */
 export async function addBudget(
   service: Service,
   settings: BudgetSettings,

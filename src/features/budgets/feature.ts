@@ -1,5 +1,6 @@
-// Budgets: how much model calls of an agent, a session, a key or all may cost per hour, day or month, or in total. A check before
-// each call reserves its likely cost; what it did cost is settled afterwards. A turn that finds no room waits or fails.
+// Budgets: how much model calls of an agent, a session, a key or all may cost per hour, day or
+// month, or in total. A check before each call reserves its likely cost; what it did cost is
+// settled afterwards. A turn that finds no room waits or fails.
 import type { Feature } from '../../kernel/features.ts';
 
 export const budgets: Feature = {

@@ -1,5 +1,6 @@
-// Budgets in a process: those of the configuration hold before it makes its first call. The rounds of a scheduler settle what calls have cost that no
-// process has settled, release reservations that a crash has left, and wake turns that wait for room.
+// Budgets in a process: those of the configuration hold before it makes its first call. The rounds
+// of a scheduler settle what calls have cost that no process has settled, release reservations that
+// a crash has left, and wake turns that wait for room.
 import type { Config } from '../../config.ts';
 import type { BudgetSettings } from './rules/budget.ts';
 import { toMicros } from '../../core/prices.ts';

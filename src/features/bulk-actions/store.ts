@@ -1,6 +1,7 @@
-// Bulk actions as rows: submitted with their fixed list of ids, cancelled, and judged by their canary. Items are leased to a scheduler, carried out
-// one by one, and settled together. Each has an effect that is stored with a key of its own (`buildBulkKey`), so an item whose scheduler was killed
-// is done once.
+// Bulk actions as rows: submitted with their fixed list of ids, cancelled, and judged by their
+// canary. Items are leased to a scheduler, carried out one by one, and settled together. Each has
+// an effect that is stored with a key of its own (`buildBulkKey`), so an item whose scheduler was
+// killed is done once.
 import type { BulkItemStatus, BulkTarget, BulkVerb } from './rules.ts';
 import { insertServiceEventsSql } from '../../kernel/events/events.ts';
 import { keyedSql, type KeyedRequest } from '../../database/idempotency.ts';
@@ -30,7 +31,10 @@ const progressEventSql = (rows: string): string =>
     `'bulkActionId', id, 'status', status, 'total', total, 'done', done, 'skipped', skipped, 'failed', failed`,
   );
 
-/** Stores an action. Rejects with a violated primary key when another request has stored the key; see `isKeyTaken`. */
+/**
+ * Stores an action. Rejects with a violated primary key when another request has stored the key;
+ * see `isKeyTaken`.
+ */
 export const createBulkAction = literalQuery({
   name: 'create-bulk-action',
   purpose: 'Store an action with its list of ids. One without ids has ended at once.',
@@ -95,7 +99,8 @@ select held.ended_at is null as "isOpen" from held`,
   answer: (rows) => rows.length > 0,
 });
 
-// The first item that was not skipped is the canary. Its messages have to be answered, or its delivery sent.
+// The first item that was not skipped is the canary. Its messages have to be answered, or its
+// delivery sent.
 export const judgeCanaries = literalQuery({
   name: 'judge-canaries',
   purpose:

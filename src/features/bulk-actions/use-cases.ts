@@ -1,4 +1,5 @@
-// Bulk actions: the filter becomes a fixed list of ids when the action is submitted, and schedulers carry it out item by item.
+// Bulk actions: the filter becomes a fixed list of ids when the action is submitted, and schedulers
+// carry it out item by item.
 import { canHaveCanary, type BulkTarget, type BulkVerb } from './rules.ts';
 import { cutHead } from '../../core/text.ts';
 import { newId } from '../../ids.ts';
@@ -49,7 +50,10 @@ export interface BulkRequest extends Omit<NewBulkAction, 'id' | 'target' | 'ids'
   selection: BulkSelection;
 }
 
-/** The ids that an action would be about, in the order of their age; one more than allowed when there are too many. */
+/**
+ * The ids that an action would be about, in the order of their age; one more than allowed when
+ * there are too many.
+ */
 export async function selectBulkIds({ views, database }: Service, selection: BulkSelection): Promise<string[]> {
   if ('ids' in selection) return [...new Set(selection.ids)];
   const limit = BULK_ITEMS_MAX + 1;
@@ -82,7 +86,10 @@ export async function submitBulkAction(
   return id;
 }
 
-/** How long the items of a round may take before another scheduler takes them, and how many they are. */
+/**
+ * How long the items of a round may take before another scheduler takes them, and how many they
+ * are.
+ */
 const LEASE_MS = 30_000;
 const ITEMS_MAX = 20;
 const REASON_CHARS_MAX = 500;
@@ -119,8 +126,9 @@ function failed({ actionId, n }: { actionId: string; n: number }, error: unknown
 }
 
 /**
- * Carries an item out. Its effect is stored with a key, so after a crash between the effect and its result the item is done, and not done
- * again. Rejects with faults of the database; the item then stays as it is.
+ * Carries an item out. Its effect is stored with a key, so after a crash between the effect and its
+ * result the item is done, and not done again. Rejects with faults of the database; the item then
+ * stays as it is.
  */
 export async function carryOutItem(service: Service, item: LeasedItem): Promise<SettledItem> {
   const { actionId, n } = item;

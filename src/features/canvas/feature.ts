@@ -1,4 +1,5 @@
-// The canvas: an HTML page that an agent shows beside its session in the dashboard, in a frame that runs no scripts and loads nothing.
+// The canvas: an HTML page that an agent shows beside its session in the dashboard, in a frame that
+// runs no scripts and loads nothing.
 import type { Feature } from '../../kernel/features.ts';
 
 export const canvas: Feature = {

@@ -22,8 +22,9 @@ const getCanvas = defineRead({
 });
 
 /**
- * The page has an origin of its own without any rights, also when it is opened alone: no scripts, forms or plugins, and nothing that is not in it. That
- * its links and refreshes lead nowhere is for the frame around it to say (`frame-src` of the dashboard, `sandbox` of the frame).
+ * The page has an origin of its own without any rights, also when it is opened alone: no scripts,
+ * forms or plugins, and nothing that is not in it. That its links and refreshes lead nowhere is for
+ * the frame around it to say (`frame-src` of the dashboard, `sandbox` of the frame).
  */
 const FRAME_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
@@ -43,7 +44,10 @@ const FRAME_HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-/** Browsers connect to the hosts of some links (`preconnect`) whatever the policy of the page says. `wbr` is nothing with any attributes. */
+/**
+ * Browsers connect to the hosts of some links (`preconnect`) whatever the policy of the page says.
+ * `wbr` is nothing with any attributes.
+ */
 const LINK = /<link(?![\w-])/gi;
 
 const getFrame = defineRoute({

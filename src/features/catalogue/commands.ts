@@ -1,4 +1,5 @@
-// `holdfast models`: what is known of models, and what is wrong with one. `holdfast providers`: the states of keys.
+// `holdfast models`: what is known of models, and what is wrong with one. `holdfast providers`: the
+// states of keys.
 import type { CatalogueModel, ModelProbe } from '../../contract/models.ts';
 import { EXIT, notFound, type ExitCode } from '../../cli/cli-error.ts';
 import { command, lists, prints, type Words } from '../../cli/command.ts';

@@ -1,4 +1,5 @@
-// Asks a provider for its list of models and a model for a few tokens, and says in one sentence what is wrong. Nothing of it is in the statistics.
+// Asks a provider for its list of models and a model for a few tokens, and says in one sentence
+// what is wrong. Nothing of it is in the statistics.
 import { findClosest } from '../../config/config-error.ts';
 import { setUpHint } from '../../config/providers.ts';
 import type { ModelProbe } from '../../contract/models.ts';

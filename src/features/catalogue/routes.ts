@@ -74,7 +74,9 @@ const getProviders = defineRead({
   },
 });
 
-/** How long a provider may take, and how many are asked at once: each asks for tokens that are paid. */
+/**
+ * How long a provider may take, and how many are asked at once: each asks for tokens that are paid.
+ */
 const PROBE_MS_MAX = 30_000;
 const PROBES_MAX = 4;
 const probing = new Set<AbortSignal>();

@@ -1,4 +1,5 @@
-// The states of the keys of providers, from the rows by which all workers know which calls are held back.
+// The states of the keys of providers, from the rows by which all workers know which calls are held
+// back.
 import type { ProviderView } from '../../contract/models.ts';
 import { isForGood } from '../../kernel/rules/provider-keys.ts';
 import { viewQuery } from '../../database/literal-query.ts';

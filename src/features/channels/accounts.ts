@@ -59,7 +59,10 @@ export function findAccount(config: Config, channel: string, account: string): B
   return listAccounts(config).find((each) => each.channel === channel && each.account === account);
 }
 
-/** The platform of an account, the same object for one configuration. Rejects with what is wrong with its settings. */
+/**
+ * The platform of an account, the same object for one configuration. Rejects with what is wrong
+ * with its settings.
+ */
 export function platformOf(config: Config, account: BotAccount): Promise<Platform> {
   const platforms = opened.get(config) ?? new Map<string, Promise<Platform>>();
   opened.set(config, platforms);
@@ -157,7 +160,10 @@ export async function viewChannels(config: Config, db: ViewDatabase): Promise<Ch
 
 type StoredRow = Awaited<ReturnType<typeof readAccountStates>>[number] | undefined;
 
-/** An account that was connected and that no process holds any more is lost: its process has crashed, and no other one has taken it over. */
+/**
+ * An account that was connected and that no process holds any more is lost: its process has
+ * crashed, and no other one has taken it over.
+ */
 function stateOf(mode: BotAccount['mode'], row: StoredRow): ChannelAccountView['state'] {
   if (row === undefined) return 'waiting';
   if (row.isPaused) return 'paused';
@@ -179,7 +185,9 @@ export function pauseOrResume(
   return pauseAccount(database, pause, idempotency);
 }
 
-/** Asks the platform of an account who it is and what is wrong. Changes nothing, and never rejects. */
+/**
+ * Asks the platform of an account who it is and what is wrong. Changes nothing, and never rejects.
+ */
 export async function testAccount(config: Config, account: BotAccount): Promise<ChannelTest> {
   const signal = AbortSignal.timeout(TEST_MS);
   try {
@@ -193,9 +201,9 @@ export async function testAccount(config: Config, account: BotAccount): Promise<
 }
 
 /**
- * Loads the platforms that send requests when a process with the API starts, so that the first request
- * does not wait for it: Slack gives it 3 s. Never rejects: what is wrong with an account is the answer
- * to its requests.
+ * Loads the platforms that send requests when a process with the API starts, so that the first
+ * request does not wait for it: Slack gives it 3 s. Never rejects: what is wrong with an account is
+ * the answer to its requests.
  */
 export async function loadWebhooks({ service: { config } }: Pick<Process, 'service'>): Promise<ProcessPart> {
   const accounts = listAccounts(config).filter(({ mode }) => mode === 'webhook');

@@ -60,7 +60,8 @@ type NewAccount = Pick<BotAccount, 'channel' | 'account' | 'adapter' | 'mode'> &
 async function identify(config: Config, { settings, ...account }: NewAccount) {
   const signal = AbortSignal.timeout(CHECK_MS);
   try {
-    // The settings of a new account have no defaults yet, and a platform uses none of those that have one.
+    // The settings of a new account have no defaults yet, and a platform uses none of those that
+    // have one.
     const whole = { ...account, settings, ofChannel: {} } as unknown as BotAccount;
     const platform = await platformOf(config, whole);
     const { id, name } = await platform.identify(signal);

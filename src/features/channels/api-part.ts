@@ -1,7 +1,9 @@
-// What an API says of channels beside their routes: a note of the readiness for accounts that are lost, and metrics.
+// What an API says of channels beside their routes: a note of the readiness for accounts that are
+// lost, and metrics.
 //
-// A lost account does not make the service degraded: other channels and the API work, its messages wait, and the platform keeps what people write.
-// The balancer in front of the service must not take processes out because a platform is down.
+// A lost account does not make the service degraded: other channels and the API work, its messages
+// wait, and the platform keeps what people write. The balancer in front of the service must not
+// take processes out because a platform is down.
 import type { CreateApiPart } from '../../api/part.ts';
 import { answerWithin } from '../../api/problem.ts';
 import { metricIn } from '../../metrics.ts';

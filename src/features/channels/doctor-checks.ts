@@ -1,4 +1,5 @@
-// What the doctor checks of channels: that the platform of each account accepts its token, and that nothing is missing among its rights and settings.
+// What the doctor checks of channels: that the platform of each account accepts its token, and that
+// nothing is missing among its rights and settings.
 import { failure, ok, warning, type Check, type Finding } from '../../cli/doctor/check.ts';
 import type { Config } from '../../config.ts';
 import { testAccount, listAccounts, type BotAccount } from './accounts.ts';

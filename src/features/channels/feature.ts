@@ -1,5 +1,6 @@
-// Channels: chat platforms that people write on and are answered on. What they write is committed before it is acknowledged to the platform; what
-// agents say is a row of the outbox for each message of the platform.
+// Channels: chat platforms that people write on and are answered on. What they write is committed
+// before it is acknowledged to the platform; what agents say is a row of the outbox for each
+// message of the platform.
 import type { Feature } from '../../kernel/features.ts';
 
 export const channels: Feature = {

@@ -88,8 +88,8 @@ function shortened<Names extends Record<string, string | undefined>>(names: Name
 }
 
 /**
- * Downloads the files of a message into `folder`. A file has one path however often the message comes. For one that cannot be had there is a note, which
- * stands in the text.
+ * Downloads the files of a message into `folder`. A file has one path however often the message
+ * comes. For one that cannot be had there is a note, which stands in the text.
  */
 export async function keepFiles(
   platform: Platform,
@@ -150,8 +150,8 @@ export function eventText(said: ReceivedMessage | ReceivedReaction, channel: str
 }
 
 /**
- * Deletes the files of this machine that are older than messages are kept (`retention.messages`). One
- * that a message names which is not answered yet stays.
+ * Deletes the files of this machine that are older than messages are kept (`retention.messages`).
+ * One that a message names which is not answered yet stays.
  */
 export async function trimFiles({ config, database }: { config: Config; database: Database }): Promise<void> {
   const { messages: keptMs } = config.retention;

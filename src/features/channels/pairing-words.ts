@@ -1,4 +1,5 @@
-// `/pair <code>`: lets a person write, by the code that the person was sent. From owners, and from no other sender.
+// `/pair <code>`: lets a person write, by the code that the person was sent. From owners, and from
+// no other sender.
 import { channelOf, isOwner, type InboundMessage } from '../../core/inbound.ts';
 import type { ChatWord, Service } from '../../kernel/use-cases/service.ts';
 import { decideAboutPairing, isPairingCode } from './pairings.ts';

@@ -1,5 +1,6 @@
-// People who ask to write to an agent: what they are sent, and decisions about them. It costs no model call, and an account has at most three requests
-// that are open, so that strangers can fill neither the list nor the outbox.
+// People who ask to write to an agent: what they are sent, and decisions about them. It costs no
+// model call, and an account has at most three requests that are open, so that strangers can fill
+// neither the list nor the outbox.
 import { randomBytes } from 'node:crypto';
 import type { PairingView } from '../../contract/pairings.ts';
 import { formatChannelUrl } from '../../core/channel-address.ts';
@@ -40,8 +41,9 @@ export function isPairingCode(text: string): boolean {
 }
 
 /**
- * Stores the request of a person who may not write yet, and the notice with the code. Does nothing for a person who has a request already, and while
- * three of the account are open. Resolves when it is committed.
+ * Stores the request of a person who may not write yet, and the notice with the code. Does nothing
+ * for a person who has a request already, and while three of the account are open. Resolves when it
+ * is committed.
  */
 export async function askForPairing(
   service: Service,
@@ -72,7 +74,9 @@ export async function askForPairing(
   }
 }
 
-/** The session whose outbox has what a person is sent who may not write yet: that of a direct chat. */
+/**
+ * The session whose outbox has what a person is sent who may not write yet: that of a direct chat.
+ */
 function sessionOfPerson({ agents }: Config, { channel, senderId }: { channel: string; senderId: string }): SessionKey {
   return canonicalSessionKey(`agent:${agents.list[0]?.id ?? 'main'}:${channel}:direct:${senderId}`);
 }
@@ -102,7 +106,10 @@ export type PairingResult =
   | { kind: 'unknown' }
   | { kind: 'closed'; pairing: PairingView };
 
-/** Decides about a request, which its id or its code names. A person who is allowed is sent a notice. */
+/**
+ * Decides about a request, which its id or its code names. A person who is allowed is sent a
+ * notice.
+ */
 export async function decideAboutPairing(
   { database, views, publish }: Service,
   named: { id: string } | { code: string },
@@ -121,7 +128,9 @@ export async function decideAboutPairing(
   return { kind: isFirst ? 'decided' : 'closed', pairing: toPairingView(pairing) };
 }
 
-/** Deletes a request: its person may not write any more, and can ask again. False: there is none. */
+/**
+ * Deletes a request: its person may not write any more, and can ask again. False: there is none.
+ */
 export function removePairing({ database }: Service, id: string): Promise<boolean> {
   return deletePairing(database, id);
 }

@@ -1,5 +1,6 @@
-// What a chat platform is to Holdfast: a reader of what people write, and a writer of what agents say. A platform neither decides who may write nor
-// keeps anything: what it has read is committed by its caller (receive.ts) before it is acknowledged, and what it sends is a row of the outbox.
+// What a chat platform is to Holdfast: a reader of what people write, and a writer of what agents
+// say. A platform neither decides who may write nor keeps anything: what it has read is committed
+// by its caller (receive.ts) before it is acknowledged, and what it sends is a row of the outbox.
 import type { ChatType, InboundMessage } from '../../core/inbound.ts';
 
 /** Where something was said. The ids are the platform's, never changed by people. */
@@ -48,8 +49,10 @@ export type ReceivedMessage = Said & {
   messageId: string;
   text: string;
   /**
-   * True: the sender wrote `text`, all but lines that begin with `>`, when the message was sent. Not of what was forwarded, written by another bot, made
-   * from an attachment, or changed afterwards. Absent: not known, so no word of it is a command and all of it counts as words of others.
+   * True: the sender wrote `text`, all but lines that begin with `>`, when the message was sent.
+   * Not of what was forwarded, written by another bot, made from an attachment, or changed
+   * afterwards. Absent: not known, so no word of it is a command and all of it counts as words of
+   * others.
    */
   isOwnText?: boolean;
   /** It mentions the bot, answers it, or is a command to it by name. */
@@ -63,10 +66,16 @@ export type ReceivedMessage = Said & {
 
 export type ReceivedReaction = Said & { kind: 'reaction'; messageId: string; emoji: string; isAdded: boolean };
 
-/** A button was pressed; `value` is what the button was sent with, and `pressId` is answered once by `answerPress`. */
+/**
+ * A button was pressed; `value` is what the button was sent with, and `pressId` is answered once by
+ * `answerPress`.
+ */
 export type ReceivedPress = Said & { kind: 'press'; messageId: string; pressId: string; value: string };
 
-/** What the platform has sent in a form that is not known; `id` is how it names it. It is logged and left. */
+/**
+ * What the platform has sent in a form that is not known; `id` is how it names it. It is logged and
+ * left.
+ */
 export interface ReceivedUnreadable {
   kind: 'unreadable';
   id: string;
@@ -108,8 +117,9 @@ export interface OutgoingPart {
 export type Destination = Pick<ChatPlace, 'chatId' | 'threadId'>;
 
 /**
- * How sending failed. `later`: it was not sent and may be tried again, not before `retryAfterMs`. `refused`: the platform will never take it.
- * `unknown`: it may have been sent. `unauthorized`: the token is not valid, or lacks a right.
+ * How sending failed. `later`: it was not sent and may be tried again, not before `retryAfterMs`.
+ * `refused`: the platform will never take it. `unknown`: it may have been sent. `unauthorized`: the
+ * token is not valid, or lacks a right.
  */
 export class PlatformError extends Error {
   readonly kind: 'later' | 'refused' | 'unknown' | 'unauthorized';
@@ -133,21 +143,31 @@ export class PlatformError extends Error {
   }
 }
 
-/** An account of a bot on a platform. Every method that asks the platform rejects with `PlatformError`. */
+/**
+ * An account of a bot on a platform. Every method that asks the platform rejects with
+ * `PlatformError`.
+ */
 export interface Platform {
   /** The adapter: `telegram`. */
   readonly name: string;
-  /** How much one message may hold, in the platform's own count of the converted text: 0 if nothing of it would be seen. */
+  /**
+   * How much one message may hold, in the platform's own count of the converted text: 0 if nothing
+   * of it would be seen.
+   */
   readonly textLimit: { max: number; measure: (markdown: string) => number };
   /** The bot that the token belongs to. */
   identify: (signal: AbortSignal) => Promise<{ id: string; name: string }>;
   /** Null: the signature is not that of the platform. */
   readWebhook?: (request: WebhookRequest) => Promise<WebhookReading | null>;
-  /** Waits for what comes after a position (null: from the oldest that the platform still has). The platform deletes what lies before a position that it is asked with. */
+  /**
+   * Waits for what comes after a position (null: from the oldest that the platform still has). The
+   * platform deletes what lies before a position that it is asked with.
+   */
   poll?: (position: string | null, signal: AbortSignal) => Promise<{ received: Received[]; position: string | null }>;
   /**
-   * Holds a socket until it closes or `signal`. Each delivery is acknowledged when `commit` has resolved, and never when it rejects.
-   * `position` is that of the last that was committed, for a resume; `commit` stores the next one.
+   * Holds a socket until it closes or `signal`. Each delivery is acknowledged when `commit` has
+   * resolved, and never when it rejects. `position` is that of the last that was committed, for a
+   * resume; `commit` stores the next one.
    */
   listen?: (
     position: string | null,
@@ -158,7 +178,9 @@ export interface Platform {
   send: (to: Destination, part: OutgoingPart, signal: AbortSignal) => Promise<{ platformId: string }>;
   /** True: some of its messages have an `albumId`. */
   readonly hasAlbums?: boolean;
-  /** Whether a part whose sender died was sent: its id, or null. Absent: the platform cannot say. */
+  /**
+   * Whether a part whose sender died was sent: its id, or null. Absent: the platform cannot say.
+   */
   findSent?: (to: Destination, deliveryId: string, signal: AbortSignal) => Promise<{ platformId: string } | null>;
   /** True: `findSent` is right about files, too. */
   readonly findsFiles?: boolean;
@@ -176,11 +198,16 @@ export interface Platform {
   answerPress?: (pressId: string, text: string, signal: AbortSignal) => Promise<void>;
   /** Rejects when the file has more than `bytesMax` bytes, whatever `file.bytes` says. */
   download?: (file: RemoteFile, bytesMax: number, signal: AbortSignal) => Promise<{ bytes: Buffer; type?: string }>;
-  /** True: what it has read it does not read again. That is committed also when the account was paused meanwhile. */
+  /**
+   * True: what it has read it does not read again. That is committed also when the account was
+   * paused meanwhile.
+   */
   readonly readsOnce?: boolean;
   /** Shows the sender that a message has become an input of an agent. */
   confirmRead?: (message: ReceivedMessage, signal: AbortSignal) => Promise<void>;
-  /** What is wrong with the rights of the bot or its settings on the platform, each with what to do. */
+  /**
+   * What is wrong with the rights of the bot or its settings on the platform, each with what to do.
+   */
   check?: (signal: AbortSignal) => Promise<string[]>;
 }
 

@@ -1,6 +1,8 @@
-// Reads the accounts that are polled or have a socket, in workers, because what is downloaded must lie where turns read it. One process reads an account:
-// the one that holds its lease. It stores how far it has read after everything before is committed, with its epoch, so a process that was paused past its
-// lease stores nothing and asks nothing more, except what its platform would not send again (`readsOnce`).
+// Reads the accounts that are polled or have a socket, in workers, because what is downloaded must
+// lie where turns read it. One process reads an account: the one that holds its lease. It stores
+// how far it has read after everything before is committed, with its epoch, so a process that was
+// paused past its lease stores nothing and asks nothing more, except what its platform would not
+// send again (`readsOnce`).
 import { systemClock, pause } from '../../clock.ts';
 import { cutHead } from '../../core/text.ts';
 import { newId } from '../../ids.ts';
@@ -71,7 +73,10 @@ export async function openChannels(process: Polling): Promise<ProcessPart> {
   };
 }
 
-/** One round: reads the account until the lease is lost, the process drains, or a statement fails. Answers whether this process held it. */
+/**
+ * One round: reads the account until the lease is lost, the process drains, or a statement fails.
+ * Answers whether this process held it.
+ */
 async function readAccount(
   process: Polling & { receive: Receive },
   account: BotAccount,
@@ -145,7 +150,10 @@ function delayMs(failures: number, { kind, retryAfterMs = 0 }: PlatformError): n
   return Math.max(Math.min(grown, BACKOFF_MS.max), retryAfterMs);
 }
 
-/** Reads until the account is not held any more. After a failure, it counts as connected again when it was read: a platform may only say who the bot is. */
+/**
+ * Reads until the account is not held any more. After a failure, it counts as connected again when
+ * it was read: a platform may only say who the bot is.
+ */
 async function readPlatform(
   reading: Reading,
   { isNew, worked }: { isNew: boolean; worked: () => void },
@@ -190,7 +198,10 @@ async function openAccount({ service, account }: Reading): Promise<Platform> {
 
 type Opened = Reading & { platform: Platform };
 
-/** Commits what was received, and then the position. Not done: too many messages wait. Rejects when the lease is over. */
+/**
+ * Commits what was received, and then the position. Not done: too many messages wait. Rejects when
+ * the lease is over.
+ */
 async function commitReceived(
   opened: Opened,
   received: Received[],
@@ -210,7 +221,10 @@ async function commitReceived(
   return { isDone: true };
 }
 
-/** The platform will not send it again, so it is committed also when another process holds the account by now, and tried again while the database is away. */
+/**
+ * The platform will not send it again, so it is committed also when another process holds the
+ * account by now, and tried again while the database is away.
+ */
 async function receiveOnce({ receive, account, logger }: Opened, received: Received[]): Promise<ReceiveResult> {
   const untilMs = systemClock.monotonicMs() + KEEP_MS_MAX;
   for (let tries = 1; ; tries += 1) {

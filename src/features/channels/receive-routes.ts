@@ -9,7 +9,10 @@ import { createPush, type Receive } from './receive.ts';
 
 /** Larger than any update: files are fetched, not sent. */
 const BODY_BYTES_MAX = 1_048_576;
-/** Shorter than Telegram waits. Slack waits 3 s and sends the request again, which is a duplicate of one that is committed by then. */
+/**
+ * Shorter than Telegram waits. Slack waits 3 s and sends the request again, which is a duplicate of
+ * one that is committed by then.
+ */
 const COMMIT_MS_MAX = 20_000;
 
 const receivers = new WeakMap<ApiContext, Receive>();

@@ -46,8 +46,9 @@ const NOTED_EVERY_MS = 5_000;
 const NOT_ALLOWED = 'You may not do this.';
 
 /**
- * Commits what an account has received, in its order. `isHeld` says whether the process may still read the account: `lost` when it may not. Rejects when
- * the database or the platform cannot be reached; then nothing may be acknowledged either.
+ * Commits what an account has received, in its order. `isHeld` says whether the process may still
+ * read the account: `lost` when it may not. Rejects when the database or the platform cannot be
+ * reached; then nothing may be acknowledged either.
  */
 export type Receive = (
   account: BotAccount,
@@ -72,7 +73,10 @@ export function createReceive(process: Receiving): Receive {
     return (await asked).id;
   }
 
-  /** Requests of a platform come at the same time; those of a chat are carried out one after the other. */
+  /**
+   * Requests of a platform come at the same time; those of a chat are carried out one after the
+   * other.
+   */
   async function inOrder<Result>(chat: string, work: () => Promise<Result>): Promise<Result> {
     const done = (chats.get(chat) ?? Promise.resolve()).then(work, work);
     chats.set(chat, done);
@@ -104,7 +108,10 @@ export function createReceive(process: Receiving): Receive {
   };
 }
 
-/** The same as `createReceive`, for accounts that no process holds: `lost` while an account is paused. */
+/**
+ * The same as `createReceive`, for accounts that no process holds: `lost` while an account is
+ * paused.
+ */
 export function createPush(process: Parameters<typeof createReceive>[0]): Receive {
   const { database } = process.service;
   const receive = createReceive(process);
@@ -132,7 +139,9 @@ interface From {
 
 type Said = Exclude<Received, ReceivedUnreadable>;
 
-/** What cannot be stored whatever is tried is logged and left: it must not keep all others waiting. */
+/**
+ * What cannot be stored whatever is tried is logged and left: it must not keep all others waiting.
+ */
 async function receiveOne(process: Receiving, from: From, said: Said): Promise<ReceiveResult> {
   const { channel, account } = from.account;
   const about = { channel, account, chatId: said.place.chatId, kind: said.kind, messageId: said.messageId };
@@ -149,7 +158,8 @@ async function receiveOne(process: Receiving, from: From, said: Said): Promise<R
 
 async function store(process: Receiving, from: From, received: Said): Promise<Stored> {
   const { service } = process;
-  // Only one message of an album has its words, which may mention the bot: the others are for it, too.
+  // Only one message of an album has its words, which may mention the bot: the others are for it,
+  // too.
   const isOfAlbum = received.kind === 'message' && (await albumOf(service, from.account, received)) !== null;
   const said = isOfAlbum ? { ...received, isForBot: true } : received;
   const access = decideAccess(from.account.settings, said, {
@@ -242,7 +252,10 @@ async function storeMessage({ service, logger }: Receiving, to: To, message: Rec
   return result;
 }
 
-/** A press says what its button was sent with, once. What an agent has sent with it is not written by the person. */
+/**
+ * A press says what its button was sent with, once. What an agent has sent with it is not written
+ * by the person.
+ */
 async function storePress({ service, logger }: Receiving, to: To, press: ReceivedPress): Promise<Stored> {
   const { account, platform } = to;
   const { place, sender, at, pressId, value } = press;
@@ -264,7 +277,9 @@ function logFailure(logger: Logger, shown: Promise<void> | undefined): void {
   shown?.catch((error: unknown) => logger.debug({ err: error }, 'Sender could not be shown what became of a message'));
 }
 
-/** A message that was accepted does not change, so its edit is news of its own, and a reaction too. */
+/**
+ * A message that was accepted does not change, so its edit is news of its own, and a reaction too.
+ */
 async function storeEvent(service: Service, to: To, said: ReceivedMessage | ReceivedReaction): Promise<Stored> {
   const { account, sessionKey } = to;
   const { channel, account: name } = account;
@@ -306,7 +321,10 @@ function contextPlace(
   return { channel, account, chatId, threadId: threadId ?? '' };
 }
 
-/** `full`: too many messages wait. What was received must come again; what of it is committed is a duplicate then. */
+/**
+ * `full`: too many messages wait. What was received must come again; what of it is committed is a
+ * duplicate then.
+ */
 export type ReceiveResult = { kind: 'done' } | { kind: 'full'; retryAfterMs: number } | { kind: 'lost' };
 
 /** `refused`: it can never be stored. */
@@ -350,12 +368,18 @@ function toStored(result: AcceptResult): Stored {
 
 const ALBUM_TRIES_MAX = 10;
 
-/** The stored album that a message belongs to, which waits for its file from now on; null: there is none. */
+/**
+ * The stored album that a message belongs to, which waits for its file from now on; null: there is
+ * none.
+ */
 async function albumOf({ database }: Service, account: BotAccount, message: ReceivedMessage) {
   return message.albumId === undefined ? null : holdAlbum(database, albumKey(account, message));
 }
 
-/** Lets the albums of a chat arrive that wait for further messages, but not that which the message belongs to. */
+/**
+ * Lets the albums of a chat arrive that wait for further messages, but not that which the message
+ * belongs to.
+ */
 export async function letAlbumsArrive(
   service: Service,
   { account, sessionKey }: Pick<To, 'account' | 'sessionKey'>,
@@ -402,7 +426,10 @@ function albumKey({ channel, account }: BotAccount, { place, albumId = '' }: Rec
 
 const COMMAND = /^\/(?:stop|approve|deny)(?:\s|$)/;
 
-/** True for a value of a button that Holdfast has sent by itself: what agents send does not begin with a slash. */
+/**
+ * True for a value of a button that Holdfast has sent by itself: what agents send does not begin
+ * with a slash.
+ */
 function isOwnButton(value: string): boolean {
   return COMMAND.test(value);
 }

@@ -16,7 +16,9 @@ import { PlatformError, type Destination, type OutgoingPart, type Platform } fro
 import { hasVisible, isCostlyMarkdown, type MarkdownNode } from './rules/markdown.ts';
 import { PARTS_MAX, splitMarkdown, type TextLimit } from './rules/split.ts';
 
-/** One message of the platform: a text, one file, a file that is made of the text, or a reaction. */
+/**
+ * One message of the platform: a text, one file, a file that is made of the text, or a reaction.
+ */
 export type PartPayload = DeliveryPayload & {
   /** The text is sent as a file of this name. */
   asFile?: string;
@@ -26,8 +28,10 @@ export type PartPayload = DeliveryPayload & {
 };
 
 /**
- * `later`: this attempt did not send it; with `isOfAccount`, the wait is for all chats of the account. `refused`: it will never be sent. `unknown`: it may have been sent; `park`: a
- * person decides about it, otherwise it is sent again. `open`: it may have been sent, and the platform will be asked when the lease has expired.
+ * `later`: this attempt did not send it; with `isOfAccount`, the wait is for all chats of the
+ * account. `refused`: it will never be sent. `unknown`: it may have been sent; `park`: a person
+ * decides about it, otherwise it is sent again. `open`: it may have been sent, and the platform
+ * will be asked when the lease has expired.
  */
 export type PartResult =
   | { kind: 'sent'; platformId: string | null }
@@ -68,7 +72,10 @@ async function textParts({ textLimit }: Platform, payload: PartPayload): Promise
   return divided.parts.map((text) => ({ ...payload, text }));
 }
 
-/** The least time between two messages to a chat, in milliseconds. A group of Telegram takes 20 in a minute; otherwise a chat takes one in a second. */
+/**
+ * The least time between two messages to a chat, in milliseconds. A group of Telegram takes 20 in a
+ * minute; otherwise a chat takes one in a second.
+ */
 export function chatGapMs(config: Config, url: string): number {
   const { channel, accountId, chatId } = parseChannelUrl(url)!;
   const isTelegram = findAccount(config, channel, accountId)?.adapter === 'telegram';
@@ -84,11 +91,17 @@ export interface PartToSend {
   payload: PartPayload;
   /** True: it may have been sent by an earlier attempt. */
   isAmbiguous: boolean;
-  /** By the monotonic clock: later, another process may have the part, so it is not sent. Absent: no other process can have it. */
+  /**
+   * By the monotonic clock: later, another process may have the part, so it is not sent. Absent: no
+   * other process can have it.
+   */
   sendBeforeMs?: number;
 }
 
-/** Sends a part once; a part that may have been sent is sent only if the platform knows that it was not. Never rejects. */
+/**
+ * Sends a part once; a part that may have been sent is sent only if the platform knows that it was
+ * not. Never rejects.
+ */
 export async function sendPart(
   process: { config: Config; database: Database },
   part: PartToSend,
@@ -124,7 +137,10 @@ interface Sending {
   outgoing: string;
 }
 
-/** The platform can say whether a part was sent. On most, files carry no mark by which it could find them. */
+/**
+ * The platform can say whether a part was sent. On most, files carry no mark by which it could find
+ * them.
+ */
 function canFind({ findSent, findsFiles = false }: Platform, { payload: { asFile, media = [] } }: PartToSend): boolean {
   const isFile = asFile !== undefined || media.some((one) => !('url' in one));
   return findSent !== undefined && (findsFiles || !isFile);
@@ -210,7 +226,8 @@ async function sendMessage(
   if (file === undefined) return platform.send(to, message, signal);
   // The platform, or who reads it, fetches what has an address.
   if ('url' in file) return platform.send(to, { ...message, markdown: file.url }, signal);
-  // Only a copy is sent, which no command of an agent can exchange. That of a call on another machine is not here.
+  // Only a copy is sent, which no command of an agent can exchange. That of a call on another
+  // machine is not here.
   const path = join(outgoing, basename(file.path));
   const facts = await lstat(path).catch(() => null);
   if (facts?.isFile() !== true)
@@ -235,7 +252,10 @@ async function withTextFile<Result>(
   }
 }
 
-/** How an error of a platform is stored. An error that is not its own comes from a file, or from the network after the message may have been sent. */
+/**
+ * How an error of a platform is stored. An error that is not its own comes from a file, or from the
+ * network after the message may have been sent.
+ */
 function explain(error: unknown): Extract<PartResult, { kind: 'later' | 'refused' }> {
   if (!(error instanceof PlatformError)) return laterIn(null, error instanceof Error ? error.message : String(error));
   const { kind, message, status, retryAfterMs, isOfAccount } = error;
@@ -249,7 +269,10 @@ function laterIn(retryAfterMs: number | null, error: string, status: number | nu
   return { kind: 'later' as const, status, error, retryAfterMs, isOfAccount: false };
 }
 
-/** `file`: the text is to be sent as a file, because it is too long for messages or its markdown takes too long to read. */
+/**
+ * `file`: the text is to be sent as a file, because it is too long for messages or its markdown
+ * takes too long to read.
+ */
 export type DividedText = { kind: 'parts'; parts: string[] } | { kind: 'file' };
 
 /** A longer text takes about a second to read. */
@@ -308,9 +331,9 @@ const BY_NAME: Readonly<Record<string, string>> = {
 };
 
 /**
- * The MIME type of a file that is sent: platforms show a picture, a sound or a video as such only if
- * its type says so. The bytes decide first, because the name is chosen by an agent. Undefined: it is not
- * known, and the file is one like any other. Rejects when the file cannot be read.
+ * The MIME type of a file that is sent: platforms show a picture, a sound or a video as such only
+ * if its type says so. The bytes decide first, because the name is chosen by an agent. Undefined:
+ * it is not known, and the file is one like any other. Rejects when the file cannot be read.
  */
 async function findOutgoingType(path: string, name: string): Promise<string | undefined> {
   const head = await readHead(path);

@@ -1,8 +1,11 @@
-// What a person does on each platform to create a bot, and which secrets it then has. The page of the
-// platform says more.
+// What a person does on each platform to create a bot, and which secrets it then has. The page of
+// the platform says more.
 import type { BotAccount } from './accounts.ts';
 
-/** A secret of an account: the field of the configuration, what people call it, and what it looks like. */
+/**
+ * A secret of an account: the field of the configuration, what people call it, and what it looks
+ * like.
+ */
 export interface Secret {
   field: 'token' | 'appToken' | 'signingSecret' | 'secretToken';
   label: string;

@@ -1,4 +1,5 @@
-// `holdfast usage`: usage and its cost. `holdfast prices`: the price table of the service, and models without a price.
+// `holdfast usage`: usage and its cost. `holdfast prices`: the price table of the service, and
+// models without a price.
 import type { Prices, UsageReport } from '../../contract/costs.ts';
 import { USAGE_GROUPS, USAGE_STEPS } from '../../core/prices.ts';
 import { EXIT, usageError } from '../../cli/cli-error.ts';

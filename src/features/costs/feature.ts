@@ -1,4 +1,5 @@
-// What was used and what it cost: roll-ups of the event log by minute, hour and day, the prices of models, and repricing.
+// What was used and what it cost: roll-ups of the event log by minute, hour and day, the prices of
+// models, and repricing.
 import type { Feature } from '../../kernel/features.ts';
 
 export const costs: Feature = {

@@ -1,5 +1,6 @@
-// `holdfast prices reprice`: gives past calls the costs that the prices of the configuration give. It works on the database itself, so it
-// needs the configuration of the service, and the service may run meanwhile.
+// `holdfast prices reprice`: gives past calls the costs that the prices of the configuration give.
+// It works on the database itself, so it needs the configuration of the service, and the service
+// may run meanwhile.
 import { EXIT, usageError, type ExitCode } from '../../cli/cli-error.ts';
 import { withDatabase } from '../../cli/with-database.ts';
 import { dollarsText } from '../../cli/print.ts';

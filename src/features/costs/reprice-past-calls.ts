@@ -1,5 +1,6 @@
-// Prices past calls again by the table of the configuration: after a price in it was wrong, or was added late. An explicit command, never done
-// by itself. It may be broken off and started again: what has its new cost already is left as it is.
+// Prices past calls again by the table of the configuration: after a price in it was wrong, or was
+// added late. An explicit command, never done by itself. It may be broken off and started again:
+// what has its new cost already is left as it is.
 import { priceCall, type PriceBook } from '../../core/prices.ts';
 import { newId } from '../../ids.ts';
 import type { Database } from '../../database/database.ts';

@@ -1,12 +1,15 @@
-// The rounds of the usage in a scheduler: the event log is rolled up, and each event counts once. What is shown is exact without it, because
-// readers add the events that it has not read; it keeps those few.
+// The rounds of the usage in a scheduler: the event log is rolled up, and each event counts once.
+// What is shown is exact without it, because readers add the events that it has not read; it keeps
+// those few.
 import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';
 import { workOff } from '../../work-off.ts';
 import { countExisting, countSessions, HAS_NEW_EVENTS_SQL, rollUp, sampleMinute, trimUsage } from './store/roll-up.ts';
 
 const ROLL_UP_MS = 1_000;
-/** How often what waits and what runs is sampled, sessions are counted, and what is old is deleted. */
+/**
+ * How often what waits and what runs is sampled, sessions are counted, and what is old is deleted.
+ */
 const SAMPLE_MS = 10_000;
 
 export function openUsageRounds({ service: { database }, logger }: Process): ProcessPart {

@@ -1,5 +1,5 @@
-// What was used in a span of time: the roll-ups, and the events that are not in them yet. In one snapshot both together are exact.
-// Another view shows what cost the most of the newest turns.
+// What was used in a span of time: the roll-ups, and the events that are not in them yet. In one
+// snapshot both together are exact. Another view shows what cost the most of the newest turns.
 import type { TopCosts, UsageItem } from '../../contract/costs.ts';
 import type { Tags } from '../../core/input-options.ts';
 import type { UsageGroup, UsageStep } from '../../core/prices.ts';
@@ -80,7 +80,8 @@ export function viewUsage(db: ViewDatabase, request: UsageRequest): Promise<Usag
   return request.tags === undefined ? readUsage(db, request) : readTaggedUsage(db, request);
 }
 
-// What cost the most of the newest turns: the turns themselves, their sessions and the crons that caused them.
+// What cost the most of the newest turns: the turns themselves, their sessions and the crons that
+// caused them.
 
 /** The newest turns are read, up to this many. */
 const TURNS_READ_MAX = 10_000;
@@ -126,7 +127,8 @@ select
   (select count(*)::int from recent) as "turnsRead", (select count(*) = ${TURNS_READ_MAX} and bool_and(started_at >= $2) from newest) as "isCapped",
   (select coalesce(bool_or(is_simulated), false) from recent) as simulated`,
   values: ({ from, limit, tags }: { from: Date; limit: number; tags?: Tags | undefined }) => [
-    // Ids begin with the time at which they were made, by a clock that may differ from that of the database.
+    // Ids begin with the time at which they were made, by a clock that may differ from that of the
+    // database.
     idAt(from.getTime() - DAY_MS),
     from,
     limit,

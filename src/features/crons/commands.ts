@@ -173,7 +173,10 @@ function withId<Input>(run: (input: Input & { id: string }, api: ApiClient, term
     run({ ...(input as Input), id: await findCronId(api, named) }, api, terminal);
 }
 
-/** The id of the cron: an id or its end, or a name that one cron has. Throws `CliError` when no cron, or more than one, has the name. */
+/**
+ * The id of the cron: an id or its end, or a name that one cron has. Throws `CliError` when no
+ * cron, or more than one, has the name.
+ */
 async function findCronId(api: ApiClient, named: string): Promise<string> {
   if (isUuid(named)) return named;
   const found = (await Array.fromAsync(api.each('listCrons', { limit: PAGE_ITEMS }))).filter(

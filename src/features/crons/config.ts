@@ -1,5 +1,6 @@
-// A cron as people write it, in the configuration file and in calls: what it may hold, and the timetable of its schedule. A schedule that no
-// slot can be computed with is refused here, with the reason.
+// A cron as people write it, in the configuration file and in calls: what it may hold, and the
+// timetable of its schedule. A schedule that no slot can be computed with is refused here, with the
+// reason.
 import { z } from 'zod';
 import { findMisreading, type CronFields, type MonthDay, type WeekDay } from './rules/cron-expression.ts';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../../core/session-key.ts';
@@ -33,7 +34,10 @@ const notBlank = (max: number) =>
     .refine((text) => text.trim() !== '', 'must not be blank')
     .refine((text) => text.isWellFormed() && !text.includes('\0'), 'a text without NUL characters or lone surrogates');
 
-/** When: once, in steady steps, or by a cron expression. `tz` and `anchor` may be left out, see `toDefinition`. */
+/**
+ * When: once, in steady steps, or by a cron expression. `tz` and `anchor` may be left out, see
+ * `toDefinition`.
+ */
 const scheduleInput = z
   .discriminatedUnion('kind', [
     z.strictObject({
@@ -76,7 +80,10 @@ const scheduleInput = z
   });
 
 type ScheduleInput = z.output<typeof scheduleInput>;
-/** A schedule as it is stored and shown, with nothing left out that a default has. Times are ISO 8601 in UTC. */
+/**
+ * A schedule as it is stored and shown, with nothing left out that a default has. Times are ISO
+ * 8601 in UTC.
+ */
 export type Schedule =
   | Extract<ScheduleInput, { kind: 'at' }>
   | Required<Extract<ScheduleInput, { kind: 'every' }>>
@@ -170,7 +177,10 @@ export type CronInput = z.output<typeof cronInput>;
 /** A cron of the configuration file, which is identified by its name. */
 export const cronJob = z.strictObject({ ...cronFields, name: notBlank(NAME_CHARS_MAX) });
 
-/** The parts of a cron that a change names; null takes `misfire` and `delivery` back to the configuration, and removes options. */
+/**
+ * The parts of a cron that a change names; null takes `misfire` and `delivery` back to the
+ * configuration, and removes options.
+ */
 export const cronPatch = z.strictObject({
   ...cronFields,
   schedule: scheduleInput.exactOptional().describe('When the cron fires; absent: unchanged'),
@@ -181,8 +191,9 @@ export const cronPatch = z.strictObject({
 
 export type CronPatch = z.output<typeof cronPatch>;
 
-// From a schedule to a timetable that slots are computed with. Cron expressions are read by node-cron; what their fields mean is in
-// `rules/cron-expression.ts`, see docs/decisions/0018-schedule.md for why.
+// From a schedule to a timetable that slots are computed with. Cron expressions are read by
+// node-cron; what their fields mean is in `rules/cron-expression.ts`, see
+// docs/decisions/0018-schedule.md for why.
 
 type NodeCron = typeof import('node-cron');
 
@@ -232,7 +243,10 @@ function cronTimetable({ expr, tz, staggerMs }: Extract<Schedule, { kind: 'cron'
   return timetable;
 }
 
-/** The fields of an expression of 5 or 6 fields, or of a name such as `@daily`. Throws `InvalidScheduleError`. */
+/**
+ * The fields of an expression of 5 or 6 fields, or of a name such as `@daily`. Throws
+ * `InvalidScheduleError`.
+ */
 export function parseCronFields(expr: string): CronFields {
   const shown = JSON.stringify(cutHead(expr, EXPRESSION_CHARS_MAX));
   if (expr.length > EXPRESSION_CHARS_MAX) {
@@ -269,7 +283,10 @@ const FIELD_NAMES: Readonly<Record<string, string>> = { dayOfMonth: 'day of mont
 
 let loaded: NodeCron | null = null;
 
-/** Loaded with the first expression: most commands of the command line use none, and loading it takes as long as all the rest. */
+/**
+ * Loaded with the first expression: most commands of the command line use none, and loading it
+ * takes as long as all the rest.
+ */
 function nodeCron(): NodeCron {
   return (loaded ??= createRequire(import.meta.url)('node-cron') as NodeCron);
 }

@@ -1,5 +1,6 @@
-// The `cron` tool: an agent's own reminders and recurring tasks. It sees all crons of its agent and changes those that it made itself;
-// crons that people have created cannot be changed by it, whatever text the model has read (G30). Every change is idempotent on its cause.
+// The `cron` tool: an agent's own reminders and recurring tasks. It sees all crons of its agent and
+// changes those that it made itself; crons that people have created cannot be changed by it,
+// whatever text the model has read (G30). Every change is idempotent on its cause.
 import { z } from 'zod';
 import type { SessionKey } from '../../core/ids.ts';
 import { sessionKindOf } from '../../core/session-key.ts';
@@ -170,7 +171,10 @@ async function update(service: Service, id: string, patch: CronPatch, call: Tool
   return result.kind === 'done' ? said(toSummary(result.cron)) : notChanged(result.kind, id);
 }
 
-/** A refusal of a channel that is not open to the messages of agents: their crons go where the `message` tool may. */
+/**
+ * A refusal of a channel that is not open to the messages of agents: their crons go where the
+ * `message` tool may.
+ */
 function closedChannel({ config }: Service, delivery: CronPatch['delivery']): ToolOutcome | null {
   if (delivery?.mode !== 'channel') return null;
   const open = config.tools.message.channels;

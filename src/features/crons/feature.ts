@@ -1,6 +1,6 @@
-// Crons: turns and events by the clock. A due cron puts its message into an inbox and notes the fire; a scheduler settles
-// the fire when the message has ended.
-// Crons come from the configuration, the API, the command line, and from agents by a tool.
+// Crons: turns and events by the clock. A due cron puts its message into an inbox and notes the
+// fire; a scheduler settles the fire when the message has ended. Crons come from the configuration,
+// the API, the command line, and from agents by a tool.
 import type { Feature } from '../../kernel/features.ts';
 
 export const crons: Feature = {

@@ -1,6 +1,6 @@
-// Crons in a scheduler: those of the file are stored, those that are due are fired, fires that have ended are settled, and old ones are
-// deleted. Plans are made from rows by pure functions; a statement carries each out, if it still fits. Nothing here is remembered
-// between two rounds.
+// Crons in a scheduler: those of the file are stored, those that are due are fired, fires that have
+// ended are settled, and old ones are deleted. Plans are made from rows by pure functions; a
+// statement carries each out, if it still fits. Nothing here is remembered between two rounds.
 import { isDeepStrictEqual } from 'node:util';
 import { type CronDefinition, noticeText, toSessionKey } from './rules/cron.ts';
 import { newId } from '../../ids.ts';
@@ -125,7 +125,10 @@ export async function fireDueCrons(parts: CronParts, due: readonly Cron[], nowMs
   return fitting.some(({ hasMore }) => hasMore);
 }
 
-/** Logs the slots of a cron that the policy did not fire: one line for all of a plan, because an outage may miss hundreds. */
+/**
+ * Logs the slots of a cron that the policy did not fire: one line for all of a plan, because an
+ * outage may miss hundreds.
+ */
 function logPassedTicks(logger: Logger, { cronId, ticks }: Firing): void {
   const passed = ticks.map(({ tick }) => tick).filter((tick) => tick.kind !== 'fire');
   const [first] = passed;
@@ -183,7 +186,10 @@ function toBudgetFacts(cron: Cron): BudgetFacts {
   return { agentId: cron.agentId, sessionKey: toSessionKey(cron), keyName: null, batchId: null };
 }
 
-/** The slots of a plan while a budget is reached: those that would cause turns are skipped. A cron without a further slot waits instead. */
+/**
+ * The slots of a plan while a budget is reached: those that would cause turns are skipped. A cron
+ * without a further slot waits instead.
+ */
 function heldBack({ ticks, nextSlotMs }: TickPlan, { payload }: Cron): Tick[] {
   if (nextSlotMs === null || payload.kind !== 'agentTurn') return ticks;
   return ticks.map((tick) =>
@@ -222,7 +228,10 @@ function buildFiring(
   };
 }
 
-/** Settles the fires whose inputs are settled, and applies the consequences to their crons. `nowMs` is the database's time. */
+/**
+ * Settles the fires whose inputs are settled, and applies the consequences to their crons. `nowMs`
+ * is the database's time.
+ */
 export async function settleEndedFires(parts: CronParts, nowMs: number): Promise<void> {
   const { database, logger } = parts;
   for (const fire of await settleFires(database)) {
@@ -234,7 +243,10 @@ export async function settleEndedFires(parts: CronParts, nowMs: number): Promise
   }
 }
 
-/** Notifies the main sessions of crons that were disabled; each notice is given once, also after a crash. */
+/**
+ * Notifies the main sessions of crons that were disabled; each notice is given once, also after a
+ * crash.
+ */
 export async function giveNotices({ database, config, inbox, publish }: CronParts): Promise<void> {
   for (const notice of await readOwedNotices(database)) {
     if (isAgent(config, notice.agentId)) {
@@ -252,15 +264,19 @@ export async function giveNotices({ database, config, inbox, publish }: CronPart
   }
 }
 
-// The crons of the configuration file, stored beside those created through the API and tools. A cron of the file is identified by its
-// agent and name; its row is updated only when its entry in the file changes, so that a restart moves no slot. One that is removed
-// from the file is disabled: its history stays.
+// The crons of the configuration file, stored beside those created through the API and tools. A
+// cron of the file is identified by its agent and name; its row is updated only when its entry in
+// the file changes, so that a restart moves no slot. One that is removed from the file is disabled:
+// its history stays.
 
 type CronJob = CronParts['config']['cron']['jobs'][number];
 
 const GONE = 'no longer in the configuration';
 
-/** Makes the crons of origin `config` equal to the file. Safe when several schedulers start at the same time. */
+/**
+ * Makes the crons of origin `config` equal to the file. Safe when several schedulers start at the
+ * same time.
+ */
 export async function reconcileConfigCrons({ config, database, logger }: CronParts, nowMs: number): Promise<void> {
   const kept = await readConfigCrons(database);
   const named = new Set<string>();

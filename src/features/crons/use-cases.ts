@@ -1,5 +1,6 @@
-// What people and agents do with crons: create, change, delete, run now. A person may change any cron that is not in the configuration file; an
-// agent only those that it has created. The database's time decides where a schedule begins (G8).
+// What people and agents do with crons: create, change, delete, run now. A person may change any
+// cron that is not in the configuration file; an agent only those that it has created. The
+// database's time decides where a schedule begins (G8).
 import { buildTimetable, faultBetween, type CronInput, type CronPatch, type Schedule } from './config.ts';
 import { isUuid, type MessageId, type SystemEventId } from '../../core/ids.ts';
 import { inheritOptions, type InputOptions, pickOptions } from '../../core/input-options.ts';
@@ -27,8 +28,8 @@ export interface NamedCron {
 }
 
 /**
- * `fixed`: it is in the configuration file. `foreign`: a person has created it, and an agent asks. `busy`: it was changed at the same time,
- * again and again.
+ * `fixed`: it is in the configuration file. `foreign`: a person has created it, and an agent asks.
+ * `busy`: it was changed at the same time, again and again.
  */
 export type CronChange = { kind: 'done'; cron: Cron } | { kind: 'unknown' | 'fixed' | 'foreign' | 'busy' };
 
@@ -57,8 +58,9 @@ export async function addCron(
 }
 
 /**
- * Changes a cron. A new schedule, and one that was switched off and is on again, begins now; else its next slot stays. Of a cron of the
- * configuration file only `enabled` can be changed, and an agent cannot give its cron to another agent. Throws `InvalidCronError`.
+ * Changes a cron. A new schedule, and one that was switched off and is on again, begins now; else
+ * its next slot stays. Of a cron of the configuration file only `enabled` can be changed, and an
+ * agent cannot give its cron to another agent. Throws `InvalidCronError`.
  */
 export async function editCron(service: Service, named: NamedCron, patch: CronPatch): Promise<CronChange> {
   const { database, config } = service;
@@ -114,7 +116,8 @@ export async function buildTickEffect(
 ): Promise<TickEffect> {
   const ensureSession = (of: Cron) => inbox.ensureSession(buildNewSession(toSessionKey(of)));
   const sessionId = await ensureSession(cron);
-  // An isolated session receives no messages: the session that last received one for the agent counts.
+  // An isolated session receives no messages: the session that last received one for the agent
+  // counts.
   const last: Cron = cron.target === 'isolated' ? { ...cron, target: 'main' } : cron;
   const lastUrl = cron.delivery?.mode === 'last' ? await readLastUrl(database, await ensureSession(last)) : null;
   const zone = pickPromptZone(agentOrFirst(config, cron.agentId));
@@ -127,7 +130,10 @@ export async function buildTickEffect(
   };
 }
 
-/** Runs a cron now, enabled or not; its schedule does not change. The same cause runs it once. An agent can run any cron of its own. */
+/**
+ * Runs a cron now, enabled or not; its schedule does not change. The same cause runs it once. An
+ * agent can run any cron of its own.
+ */
 export async function runCronNow(
   service: Service,
   named: NamedCron,
@@ -148,8 +154,8 @@ export async function runCronNow(
   );
 }
 
-// From a cron as it is written to the cron that is stored: all defaults are filled in, so that the stored cron does not change with
-// the configuration or the time of day.
+// From a cron as it is written to the cron that is stored: all defaults are filled in, so that the
+// stored cron does not change with the configuration or the time of day.
 
 /** A cron that cannot be one, though each of its parts is right. `path` names the part. */
 export class InvalidCronError extends Error {
@@ -166,8 +172,9 @@ export class InvalidCronError extends Error {
 const NAME_DEFAULT = 'cron';
 
 /**
- * The definition of a cron. Left out: the agent is the first of the configuration, the zone the agent's, a step begins now, the name is
- * `cron`, events go to the main session and turns to one of their own. Throws `InvalidCronError`.
+ * The definition of a cron. Left out: the agent is the first of the configuration, the zone the
+ * agent's, a step begins now, the name is `cron`, events go to the main session and turns to one of
+ * their own. Throws `InvalidCronError`.
  */
 export function toDefinition(input: CronInput, { config, nowMs }: { config: Config; nowMs: number }): CronDefinition {
   const agentId = input.agentId ?? config.agents.list[0]?.id ?? 'main';
@@ -245,7 +252,10 @@ function resolved(
   }
 }
 
-/** `hasNewModel` false: its model was checked when it was set, and may be changed or switched off although it is no longer served. */
+/**
+ * `hasNewModel` false: its model was checked when it was set, and may be changed or switched off
+ * although it is no longer served.
+ */
 function checked(config: Config, definition: CronDefinition, { hasNewModel = true } = {}): CronDefinition {
   if (!isAgent(config, definition.agentId)) {
     const known = config.agents.list.map(({ id }) => id).join(', ');

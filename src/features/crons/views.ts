@@ -1,5 +1,6 @@
-// Crons and their fires as the API shows them. Reads only: the next slot is the stored one, and the caller computes later slots
-// (G20). The end of a fire is that of its input, also before a scheduler has seen it.
+// Crons and their fires as the API shows them. Reads only: the next slot is the stored one, and the
+// caller computes later slots (G20). The end of a fire is that of its input, also before a
+// scheduler has seen it.
 import { and, desc, eq, inArray, lt, query } from '../../database/drizzle.ts';
 import type { CronView, FireView } from './contract.ts';
 import { buildTimetable, type Schedule } from './config.ts';
@@ -36,7 +37,10 @@ const IS_ENDED_SQL = `f.status = 'claimed' and i.settled_at is not null`;
 /** The states of deliveries, the one that a fire shows first. */
 const WORST_FIRST_SQL = `array['failed', 'expired', 'unknown', 'discarded', 'sending', 'pending', 'sent']`;
 
-/** SQL of the columns of `FireView`: of a fire `f`, its input `i` and what its turns have `paid`. A fire without a turn has cost nothing. */
+/**
+ * SQL of the columns of `FireView`: of a fire `f`, its input `i` and what its turns have `paid`. A
+ * fire without a turn has cost nothing.
+ */
 const FIRE_COLUMNS = `f.cron_id as "cronId", ${isoSql('f.scheduled_for')} as "scheduledFor",
       case when not (${IS_ENDED_SQL}) then f.status when i.status in ('answered', 'silent') then 'completed' else 'failed' end as status,
       f.reason, f.slots, f.is_manual as "isManual", f.message_id as "messageId", coalesce(f.turn_id, i.turn_id) as "turnId",
@@ -88,7 +92,9 @@ order by f.scheduled_for desc`,
   answer: (fires: FireView[]) => Map.groupBy(fires, ({ cronId }) => cronId),
 });
 
-/** The crons with these ids that exist, newest first, each with its newest fires, newest slot first. */
+/**
+ * The crons with these ids that exist, newest first, each with its newest fires, newest slot first.
+ */
 export async function readRecentFires(db: ViewDatabase, ids: string[]): Promise<{ cron: Cron; fires: FireView[] }[]> {
   const found = await query(db, (of) => of.select().from(crons).where(inArray(crons.id, ids)).orderBy(desc(crons.id)));
   const fires = await readNewestFires(db, ids);
@@ -144,7 +150,10 @@ interface Waiting {
   notBeforeMs: number | null;
 }
 
-/** The slot that runs next, and when: a cron that rests after a failure passes over the slots before the end of its rest. */
+/**
+ * The slot that runs next, and when: a cron that rests after a failure passes over the slots before
+ * the end of its rest.
+ */
 export function findNextRun({ id, schedule, nextSlotMs, dueMs, notBeforeMs }: Waiting): {
   slotMs: number | null;
   runMs: number | null;

@@ -1,4 +1,5 @@
-// `holdfast dead`: failed work, grouped by its error, and the actions on it; and `holdfast turns retry`.
+// `holdfast dead`: failed work, grouped by its error, and the actions on it; and `holdfast turns
+// retry`.
 import type { DeadLetterView, DiscardedLetters, RedrivenLetters } from '../../contract/dead-letters.ts';
 import { isIdEnd, isUuid } from '../../core/ids.ts';
 import type { ApiClient } from '../../cli/api-client.ts';
@@ -79,7 +80,9 @@ export const words: Words = {
   },
 };
 
-/** Redrives or discards the open letters of a code, or one letter. Exit 9 when some were skipped. */
+/**
+ * Redrives or discards the open letters of a code, or one letter. Exit 9 when some were skipped.
+ */
 function act(verb: 'redrive' | 'discard') {
   return async (
     { which: typed, dryRun, yes, ...how }: InputOf<typeof ACTION> & { canary?: boolean | undefined },
@@ -108,7 +111,10 @@ async function findWholeId(api: ApiClient, which: string): Promise<string> {
   return isIdEnd(which) ? idOfEnd(api, which, 'deadLetter') : which;
 }
 
-/** The number of open letters that a command concerns, and the reason of the newest. One letter is done without a question. */
+/**
+ * The number of open letters that a command concerns, and the reason of the newest. One letter is
+ * done without a question.
+ */
 async function buildPlan(api: ApiClient, verb: string, which: string) {
   const groups = isUuid(which) ? [] : (await api.listDeadLetters({ limit: GROUPS_MAX, code: which })).items;
   const letters = isUuid(which) ? await findLetters(api, which) : groups.flatMap((group) => group.letters);

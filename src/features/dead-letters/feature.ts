@@ -1,4 +1,5 @@
-// Dead letters: turns and deliveries that have failed for good, to be redriven or discarded by a person.
+// Dead letters: turns and deliveries that have failed for good, to be redriven or discarded by a
+// person.
 import type { Feature } from '../../kernel/features.ts';
 
 export const deadLetters: Feature = {

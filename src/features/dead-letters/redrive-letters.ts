@@ -1,6 +1,7 @@
-// Operator actions on failed work: turns are retried, deliveries are sent again, and dead letters are redriven or discarded, each
-// in a write of its own that also closes the letter. So a request that was cut off and is sent again continues with what is still open,
-// and nothing is redriven twice (G17).
+// Operator actions on failed work: turns are retried, deliveries are sent again, and dead letters
+// are redriven or discarded, each in a write of its own that also closes the letter. So a request
+// that was cut off and is sent again continues with what is still open, and nothing is redriven
+// twice (G17).
 import type { RedrivenLetters } from '../../contract/dead-letters.ts';
 import { keepRedriveKey, readOpenLetters, type LetterFilter, type OpenLetter } from './decide-dead-letters.ts';
 import { decideDelivery } from '../deliveries/decide-delivery.ts';

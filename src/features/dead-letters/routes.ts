@@ -1,4 +1,5 @@
-// Dead letters: work that failed and waits for an operator, grouped by error; and the retry of one turn.
+// Dead letters: work that failed and waits for an operator, grouped by error; and the retry of one
+// turn.
 import { z } from 'zod';
 import type { BulkSelection } from '../bulk-actions/use-cases.ts';
 import { discardLetters, redoTurn, redriveLetters, retryItemText } from './redrive-letters.ts';

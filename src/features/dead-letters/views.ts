@@ -1,4 +1,5 @@
-// Failed work that waits for a person, grouped by error: two thousand failures are often three errors.
+// Failed work that waits for a person, grouped by error: two thousand failures are often three
+// errors.
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 import type { DeadLetterGroupView, DeadLetterView } from '../../contract/dead-letters.ts';
 import { failureStep } from '../../core/failure.ts';
@@ -14,7 +15,10 @@ export interface DeadLetterFilter {
 
 const LETTERS_OF_GROUP_MAX = 20;
 const TREND_HOURS = 24;
-/** The clocks of the processes that made the ids may differ from the clock of the database by this much. */
+/**
+ * The clocks of the processes that made the ids may differ from the clock of the database by this
+ * much.
+ */
 const CLOCK_SLACK = '1 hour';
 
 export const DEAD_LETTER_GROUPS = literal({
@@ -37,7 +41,9 @@ from (
 ) as g order by g.kind, g.code`,
 });
 
-/** Groups of dead letters in this state, in the order of kind and code; `after` is a group's key. */
+/**
+ * Groups of dead letters in this state, in the order of kind and code; `after` is a group's key.
+ */
 export async function listDeadLetterGroups(
   db: ViewDatabase,
   { state, code = null }: DeadLetterFilter,

@@ -1,7 +1,9 @@
-// The relay of deliveries to chats: claims the head of each chat that a session writes to, divides it into parts, and sends them one after the other.
-// What a platform asks for is kept for all relays: the time before which a chat, or an account, gets nothing more (`channel_gates`).
+// The relay of deliveries to chats: claims the head of each chat that a session writes to, divides
+// it into parts, and sends them one after the other. What a platform asks for is kept for all
+// relays: the time before which a chat, or an account, gets nothing more (`channel_gates`).
 //
-// A part is sent at most once, except where its sender died or had no answer: then the platform is asked, or `channels.<name>.onUnknown` decides.
+// A part is sent at most once, except where its sender died or had no answer: then the platform is
+// asked, or `channels.<name>.onUnknown` decides.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SessionId } from '../../core/ids.ts';
 import { retryPassingFaults } from '../../database/passing-faults.ts';
@@ -23,7 +25,10 @@ const SEND_MS_MAX = 30_000;
 /** The longest wait for the turn of a message among those of its account is far below this. */
 const LEASE_MS = SEND_MS_MAX + 10_000;
 const PARTS_PER_JOB_MAX = 20;
-/** The longest wait of a chat after an attempt that may pass, where the platform has not said how long to wait. */
+/**
+ * The longest wait of a chat after an attempt that may pass, where the platform has not said how
+ * long to wait.
+ */
 const RETRY_MS_MAX = 300_000;
 
 type Sender = typeof import('../channels/send.ts');
@@ -32,7 +37,10 @@ interface Chats extends OutboxRelay {
   sender: Sender;
 }
 
-/** Sends what is due of the chats of a session, until nothing is. Returns how many attempts were settled. Nothing is begun after `draining`. */
+/**
+ * Sends what is due of the chats of a session, until nothing is. Returns how many attempts were
+ * settled. Nothing is begun after `draining`.
+ */
 export async function relayChats(
   relay: OutboxRelay,
   sessionId: SessionId,
@@ -45,7 +53,8 @@ export async function relayChats(
     // The chat of the last part is asked about, too: a session that waits for it is next.
     // Of this claim alone: what an earlier one writes late must not end it.
     const owner = `${relay.owner}:${newId<string>()}`;
-    // A process that is suspended before the answer arrives must not believe that it has its lease still.
+    // A process that is suspended before the answer arrives must not believe that it has its lease
+    // still.
     const claimedAtMs = performance.now();
     const claim: PartClaim = await claimPart(relay.database, { sessionId, url, owner, leaseMs: LEASE_MS });
     if (claim.part === null) {
@@ -76,7 +85,9 @@ async function handlePart(
   relay.logger.warn(facts, 'Whether a part was sent is not known yet; the platform is asked later');
 }
 
-/** Stores the parts of a delivery, the first of which stays claimed; null: there is nothing to send. */
+/**
+ * Stores the parts of a delivery, the first of which stays claimed; null: there is nothing to send.
+ */
 async function divide(relay: Chats, claimed: ClaimedPart): Promise<ClaimedPart | null> {
   const { config, database, owner, sender } = relay;
   const divided = await sender.divideDelivery(config, claimed.url, claimed.payload);
@@ -136,7 +147,8 @@ function toSettlement(relay: Chats, part: ClaimedPart, result: SettledResult): P
       return { ...failed, status: 'failed', ...newsOf(part, `was not sent: ${failed.lastError}`, 'delivery_failed') };
     case 'unknown': {
       if (result.policy === 'resend') {
-        // The first repeats are immediate; a platform that answers nothing for long is asked less often. That a sender died says nothing of the platform.
+        // The first repeats are immediate; a platform that answers nothing for long is asked less
+        // often. That a sender died says nothing of the platform.
         const { attempts, isAmbiguous } = part;
         const grownMs = deliveryDelayMs({ attempts, random: relay.random(), retryAfterMs: null });
         const delayMs = isAmbiguous || attempts <= 2 ? 0 : Math.min(grownMs, RETRY_MS_MAX);
@@ -162,7 +174,10 @@ function waitOf(
   return { delayMs: retryAfterMs, chatMs: Math.max(gapMs, retryAfterMs) };
 }
 
-/** What the agent and the chat read about a part that was given up. That a notice itself was refused is of no use to them. */
+/**
+ * What the agent and the chat read about a part that was given up. That a notice itself was refused
+ * is of no use to them.
+ */
 function newsOf(
   { part, parts, url, payload }: ClaimedPart,
   fault: string,

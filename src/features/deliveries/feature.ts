@@ -1,4 +1,5 @@
-// Deliveries: replies that leave through channels. The outbox keeps them in the order of their session, tries again, and signs them.
+// Deliveries: replies that leave through channels. The outbox keeps them in the order of their
+// session, tries again, and signs them.
 import type { Feature } from '../../kernel/features.ts';
 
 export const deliveries: Feature = {

@@ -1,9 +1,11 @@
-// The outbox relay: claims the replies of a session, one after the other, and passes them to their channel. Nothing that was
-// acknowledged is sent again; what has no answer is sent again with the same dedupe key (G21).
+// The outbox relay: claims the replies of a session, one after the other, and passes them to their
+// channel. Nothing that was acknowledged is sent again; what has no answer is sent again with the
+// same dedupe key (G21).
 //
-// A session's deliveries are sent in order because only the oldest open one can be claimed (src/features/deliveries/store/outbox.ts). When one
-// must wait, the later ones wait with it; the relay continues with other sessions, and the reconciler rings when it is due.
-// Deliveries to chats are sent by chat-relay.ts, after the webhooks of the session.
+// A session's deliveries are sent in order because only the oldest open one can be claimed
+// (src/features/deliveries/store/outbox.ts). When one must wait, the later ones wait with it; the
+// relay continues with other sessions, and the reconciler rings when it is due. Deliveries to chats
+// are sent by chat-relay.ts, after the webhooks of the session.
 import type { Publish } from '../../kernel/queue/after-commit.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';
 import { trimCopies } from './trim-copies.ts';
@@ -31,7 +33,10 @@ import type { Registry } from 'prom-client';
 import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { metricIn } from '../../metrics.ts';
 
-/** How a delivery was settled; `retried`: it is sent again later; `unknown`: it is not known whether a chat has it. */
+/**
+ * How a delivery was settled; `retried`: it is sent again later; `unknown`: it is not known whether
+ * a chat has it.
+ */
 export type DeliveryOutcome = 'sent' | 'failed' | 'retried' | 'unknown';
 
 export interface OutboxRelay {
@@ -48,26 +53,35 @@ export interface OutboxRelay {
   onSettled?: ((status: DeliveryOutcome) => void) | undefined;
   /** Removes secrets from what a chat platform says. */
   redact: Redact;
-  /** Rings for a session when a delivery to one of its chats is due; absent: the reconciler does. */
+  /**
+   * Rings for a session when a delivery to one of its chats is due; absent: the reconciler does.
+   */
   ringLater?: ((sessionId: SessionId, inMs: number) => void) | undefined;
 }
 
 /** A lease outlives the attempt that it covers by this much, in milliseconds. */
 const LEASE_MARGIN_MS = 10_000;
 
-/** The most deliveries of one session in one job; the rest gets a job of its own, after other sessions. */
+/**
+ * The most deliveries of one session in one job; the rest gets a job of its own, after other
+ * sessions.
+ */
 const DELIVERIES_PER_JOB_MAX = 20;
 
 /** The bounds of the time after which a chat is checked again, in milliseconds. */
 const LATER_MS_MIN = 20;
 const LATER_MS_MAX = 3_600_000;
 
-/** The pause between two searches for copies of files that are not needed any more: without one, it reads a folder. */
+/**
+ * The pause between two searches for copies of files that are not needed any more: without one, it
+ * reads a folder.
+ */
 const COPIES_ROUND_MS = 10_000;
 
 /**
- * Sends the due deliveries of a session, until one must wait. Returns how many deliveries were settled. After `draining` none is
- * started; one in flight is abandoned only on `signal`: the receiver may have it already, and would get it again.
+ * Sends the due deliveries of a session, until one must wait. Returns how many deliveries were
+ * settled. After `draining` none is started; one in flight is abandoned only on `signal`: the
+ * receiver may have it already, and would get it again.
  */
 export async function relayDeliveries(
   relay: OutboxRelay,
@@ -86,8 +100,8 @@ export async function relayDeliveries(
     // The process was suspended: another one may have sent it.
     if (performance.now() - claimedAtMs > LEASE_MARGIN_MS) return settled;
     const settlement = toSettlement({ ...relay, owner }, delivery, await sendOnce(relay, delivery, signal));
-    // A delivery that was acknowledged but could not be stored is sent again when the lease expires: until then the
-    // write is retried.
+    // A delivery that was acknowledged but could not be stored is sent again when the lease
+    // expires: until then the write is retried.
     relay.publish(await retryPassingFaults(() => settleDelivery(relay.database, settlement), leaseMs));
     noteAttempt(relay, settlement);
     if (settlement.status === 'pending') return settled;
@@ -103,8 +117,8 @@ interface StoredAttempt extends Pick<DeliverySettlement, 'delivery' | 'lastStatu
 }
 
 /**
- * Counts an attempt, ends its part of the trace, and logs one line, with `more` about it: a warning when
- * it was the last without success, or is not known; this has the `reason`, too.
+ * Counts an attempt, ends its part of the trace, and logs one line, with `more` about it: a warning
+ * when it was the last without success, or is not known; this has the `reason`, too.
  */
 export function noteAttempt(
   { logger, tracing, onSettled }: OutboxRelay,
@@ -248,7 +262,10 @@ function countDeliveries(registry: Registry): (status: DeliveryOutcome) => void 
   return (status) => deliveries.inc({ status });
 }
 
-/** The deliveries that the reconciler rings for: those that are due again, and those whose ring was lost. */
+/**
+ * The deliveries that the reconciler rings for: those that are due again, and those whose ring was
+ * lost.
+ */
 export function openDueDeliveries({
   service,
   logger,

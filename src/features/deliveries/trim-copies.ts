@@ -1,5 +1,5 @@
-// Deletes the copies of files whose deliveries need them no more. Nothing else deletes one that was sent, so a crash at any point leaves at most a file that
-// the next round deletes.
+// Deletes the copies of files whose deliveries need them no more. Nothing else deletes one that was
+// sent, so a crash at any point leaves at most a file that the next round deletes.
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isUuid } from '../../core/ids.ts';
@@ -7,7 +7,10 @@ import { outgoingFolder } from '../../files/copies.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { readCopyStates } from './store/copies.ts';
 
-/** A file without a delivery is older than that: a younger one may be of a call that is about to store its delivery. */
+/**
+ * A file without a delivery is older than that: a younger one may be of a call that is about to
+ * store its delivery.
+ */
 const STRAY_MS_MIN = 60 * 60_000;
 
 /** The copies of this machine. */

@@ -1,5 +1,6 @@
-// The outbox as the outside sees it, newest first, and which deliveries a filter finds: an index answers the conditions for session, turn, status and
-// named things (`find-things.ts`). Secrets of a target stay inside (G31).
+// The outbox as the outside sees it, newest first, and which deliveries a filter finds: an index
+// answers the conditions for session, turn, status and named things (`find-things.ts`). Secrets of
+// a target stay inside (G31).
 import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
 import type { DeliveryCount, DeliveryDetails, DeliveryView } from '../../contract/deliveries.ts';
 import { conversationOfTargetSql } from '../../core/channel-address.ts';
@@ -91,7 +92,10 @@ export function urlWithoutCredentials(text: string): string {
   return text.replace(CREDENTIALS_IN_URL, '$1[redacted]@');
 }
 
-/** The same value with credentials replaced: fields by their names, and the part before the `@` of a URL. */
+/**
+ * The same value with credentials replaced: fields by their names, and the part before the `@` of a
+ * URL.
+ */
 function withoutCredentials(value: unknown): unknown {
   if (typeof value === 'string') return urlWithoutCredentials(value);
   if (Array.isArray(value)) return value.map(withoutCredentials);
@@ -110,7 +114,10 @@ export interface DeliveryFilter {
   statuses?: string[] | undefined;
   /** `webhook`, or the name of a channel. */
   channel?: string | undefined;
-  /** An id of a delivery, a turn or a message, or its end, or a session key; otherwise a part of the session key or of the last error. */
+  /**
+   * An id of a delivery, a turn or a message, or its end, or a session key; otherwise a part of the
+   * session key or of the last error.
+   */
   text?: string | undefined;
 }
 
@@ -147,7 +154,10 @@ async function findNamed(db: ViewDatabase, text: string): Promise<NamedDeliverie
   return isUuid(text) || ids.length + sessionIds.length > 0 ? { ids, sessionIds } : null;
 }
 
-/** The ids of deliveries that a filter finds, newest first. A page may have fewer than its limit although another one follows. */
+/**
+ * The ids of deliveries that a filter finds, newest first. A page may have fewer than its limit
+ * although another one follows.
+ */
 export async function findDeliveryIds(
   db: ViewDatabase,
   filter: DeliveryFilter,

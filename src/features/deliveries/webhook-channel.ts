@@ -1,4 +1,5 @@
-// The channel port, which hands one delivery over and returns its result, and the channel of webhooks.
+// The channel port, which hands one delivery over and returns its result, and the channel of
+// webhooks.
 import type { ClaimedDelivery } from './store/outbox.ts';
 import type { IncomingMessage } from 'node:http';
 import { Webhook } from 'standardwebhooks';
@@ -11,8 +12,9 @@ import { AddressRefusedError, isHostListed, sendGuarded } from '../../network/gu
 import { isLoopbackAddress, isLoopbackHost, isPublicAddress } from '../../network/public-address.ts';
 
 /**
- * `sent`: acknowledged. `later`: it may succeed another time, not before `retryAfterMs` if the receiver said so. `refused`: it
- * will never succeed. An attempt whose answer was lost is `later`: the receiver knows it by its dedupe key.
+ * `sent`: acknowledged. `later`: it may succeed another time, not before `retryAfterMs` if the
+ * receiver said so. `refused`: it will never succeed. An attempt whose answer was lost is `later`:
+ * the receiver knows it by its dedupe key.
  */
 export type DeliveryResult =
   | { kind: 'sent'; status: number }
@@ -21,7 +23,10 @@ export type DeliveryResult =
 
 export interface Channel {
   name: string;
-  /** Sends once. Never rejects; ends within its own deadline. `traceparent`: the header of the request; absent: nothing is traced. */
+  /**
+   * Sends once. Never rejects; ends within its own deadline. `traceparent`: the header of the
+   * request; absent: nothing is traced.
+   */
   send(
     delivery: Pick<ClaimedDelivery, 'id' | 'target' | 'payload'>,
     signal: AbortSignal,
@@ -29,28 +34,44 @@ export interface Channel {
   ): Promise<DeliveryResult>;
 }
 
-// Replies as webhooks, signed as Standard Webhooks asks: `webhook-id` is the delivery's id, the same at every attempt, so a
-// receiver that has seen it answers 2xx and does nothing. A message or a cron may name the URL, so only the operator's own is trusted:
-// every other reaches public addresses, and what its host answers is not kept.
+// Replies as webhooks, signed as Standard Webhooks asks: `webhook-id` is the delivery's id, the
+// same at every attempt, so a receiver that has seen it answers 2xx and does nothing. A message or
+// a cron may name the URL, so only the operator's own is trusted: every other reaches public
+// addresses, and what its host answers is not kept.
 
 export interface WebhookOptions {
-  /** `whsec_...`; every delivery is signed with each of them, so that receivers can move from one to the next. */
+  /**
+   * `whsec_...`; every delivery is signed with each of them, so that receivers can move from one to
+   * the next.
+   */
   secrets: readonly string[];
   timeoutMs: number;
   clock: Clock;
   /** The operator's own URL: it may be any address, and the beginning of a refusal is kept. */
   trustedUrl: string | undefined;
-  /** True: an operator names every URL, so the beginning of each refusal is kept; absent: of that of the trusted one. */
+  /**
+   * True: an operator names every URL, so the beginning of each refusal is kept; absent: of that of
+   * the trusted one.
+   */
   keepsAnswers?: boolean;
-  /** Further hosts that may have addresses that are not public: `hooks.lan`, or of one port only `hooks.lan:8080`. */
+  /**
+   * Further hosts that may have addresses that are not public: `hooks.lan`, or of one port only
+   * `hooks.lan:8080`.
+   */
   allowPrivate: readonly string[];
-  /** True: addresses of this machine are allowed, because no other machine can ask the service for a delivery. */
+  /**
+   * True: addresses of this machine are allowed, because no other machine can ask the service for a
+   * delivery.
+   */
   mayReachLoopback: boolean;
   /** Removes secrets from a receiver's answer and from the text about a failed attempt. */
   redact: Redact;
 }
 
-/** What the configuration says of all webhooks. `secrets`: those that sign, which are also removed from answers. */
+/**
+ * What the configuration says of all webhooks. `secrets`: those that sign, which are also removed
+ * from answers.
+ */
 export function webhookOptions(config: Config, secrets: readonly string[]): WebhookOptions {
   const { webhook } = config.channels;
   return {
@@ -132,7 +153,10 @@ function explainRefusal({ message }: AddressRefusedError): string {
   return `Not sent: ${message}. Name a public URL, or add the host to \`channels.webhook.allowPrivate\`.`;
 }
 
-/** User and password of a URL go into a header, as browsers do it, so that no error names them (G31). */
+/**
+ * User and password of a URL go into a header, as browsers do it, so that no error names them
+ * (G31).
+ */
 function parseReceiver(url: string): { address: URL; authorization: Record<string, string> } {
   const address = new URL(url);
   const { username, password } = address;
@@ -159,7 +183,10 @@ async function readResult(
   return { kind: 'refused', status, error };
 }
 
-/** The beginning of a body of any size, as far as it arrives in time: the status has decided already. */
+/**
+ * The beginning of a body of any size, as far as it arrives in time: the status has decided
+ * already.
+ */
 async function readBeginning(response: IncomingMessage): Promise<string> {
   let text = '';
   response.setEncoding('utf8');

@@ -1,4 +1,5 @@
-// `holdfast sessions delete` and `holdfast subjects delete`: everything of a conversation, or of a person, is removed.
+// `holdfast sessions delete` and `holdfast subjects delete`: everything of a conversation, or of a
+// person, is removed.
 import { CliError, EXIT, notFound } from '../../cli/cli-error.ts';
 import { command, type Words } from '../../cli/command.ts';
 import { isSure } from '../../cli/is-sure.ts';

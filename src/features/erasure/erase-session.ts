@@ -1,5 +1,6 @@
-// Erases a session with all subagents below it, or a person: stops what runs, and deletes every row and file of it. A call that is broken off leaves a
-// session with the key `erasing:<key>`, which the same call finds and completes.
+// Erases a session with all subagents below it, or a person: stops what runs, and deletes every row
+// and file of it. A call that is broken off leaves a session with the key `erasing:<key>`, which
+// the same call finds and completes.
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -52,17 +53,25 @@ type PersonErasure = Omit<z.output<typeof subjectErasure>, 'senderId'>;
 /** `busy`: a batch that has not ended has items of it; nothing was removed. */
 export type ErasureResult = ({ kind: 'erased' } & Erasure) | { kind: 'busy'; batchId: string };
 
-/** How long running turns and commands are given to end before they are cut off, in milliseconds. */
+/**
+ * How long running turns and commands are given to end before they are cut off, in milliseconds.
+ */
 const STOP_WAIT_MS = 5_000;
 const POLL_MS = 50;
 
-/** How long a worker takes a snapshot that it has stored for stored, and a little more, in milliseconds. */
+/**
+ * How long a worker takes a snapshot that it has stored for stored, and a little more, in
+ * milliseconds.
+ */
 const SNAPSHOT_SETTLE_MS = 1_250;
 
 /** How often the rows are deleted again because inputs have arrived meanwhile. */
 const PASSES_MAX = 50;
 
-/** Erases the session of a key, the remains of an incomplete erasure, and items of batches that name the key and made no session. */
+/**
+ * Erases the session of a key, the remains of an incomplete erasure, and items of batches that name
+ * the key and made no session.
+ */
 export async function eraseSession(service: Service, key: string): Promise<ErasureResult> {
   const total: Erasure = { removed: {}, files: 0 };
   const batchId = await eraseKey(service, key, { total, visited: new Set() });
@@ -141,7 +150,10 @@ async function eraseFamily(
   return null;
 }
 
-/** Stops turns and commands, and waits until workers have ended them; those that have not ended in time are cut off by the fence. */
+/**
+ * Stops turns and commands, and waits until workers have ended them; those that have not ended in
+ * time are cut off by the fence.
+ */
 async function stopWork(service: Service, family: FamilyMember[], key: string): Promise<void> {
   const root = family.find((member) => member.key === key);
   if (root === undefined || !family.some(({ hasWork, isBusy }) => hasWork || isBusy)) return;
@@ -218,7 +230,10 @@ async function eraseCommands(
   return files;
 }
 
-/** The files that were downloaded with messages of chats, and the copies of files that were sent. Other paths are of the callers' own files. */
+/**
+ * The files that were downloaded with messages of chats, and the copies of files that were sent.
+ * Other paths are of the callers' own files.
+ */
 async function listOwnFiles(
   { config, database }: Pick<Service, 'config' | 'database'>,
   ids: readonly SessionId[],
@@ -253,12 +268,18 @@ export interface Person extends Sender {
   erasesShared: boolean;
 }
 
-/** `busy`: a batch that has not ended has items of the person, or of the session; the sessions before it are erased. */
+/**
+ * `busy`: a batch that has not ended has items of the person, or of the session; the sessions
+ * before it are erased.
+ */
 export type PersonErasureResult =
   | ({ kind: 'erased' } & PersonErasure)
   | { kind: 'busy'; batchId: string; sessionKey: string | null };
 
-/** Erases the sessions in which only this person has written or asked to write, and the items of batches with their words that never reached a session. */
+/**
+ * Erases the sessions in which only this person has written or asked to write, and the items of
+ * batches with their words that never reached a session.
+ */
 export async function erasePerson(service: Service, person: Person): Promise<PersonErasureResult> {
   const { database } = service;
   const batchId = await findOpenBatchOfSender(database, person);

@@ -1,4 +1,5 @@
-// Erasure of sessions and of people who write: every trace of them in every table, in bounded portions, and a record that it was done.
+// Erasure of sessions and of people who write: every trace of them in every table, in bounded
+// portions, and a record that it was done.
 import type { Feature } from '../../kernel/features.ts';
 
 export const erasure: Feature = {

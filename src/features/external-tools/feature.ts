@@ -1,4 +1,5 @@
-// External tools: tools that another program runs. A call waits, with its turn parked, until the program has sent the result or its time is over.
+// External tools: tools that another program runs. A call waits, with its turn parked, until the
+// program has sent the result or its time is over.
 import type { Feature } from '../../kernel/features.ts';
 
 export const externalTools: Feature = {

@@ -1,4 +1,5 @@
-// External tools in turns: those of the configuration and of the messages that a turn answers, and what becomes of their calls that wait.
+// External tools in turns: those of the configuration and of the messages that a turn answers, and
+// what becomes of their calls that wait.
 import { toolCallId, type ExternalTool } from '../../core/tool-policy.ts';
 import type { TurnFeature, TurnParts } from '../../kernel/turn/context.ts';
 import type { HeldCall, Resumption } from '../../kernel/turn/hold-kind.ts';

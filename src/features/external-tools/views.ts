@@ -1,4 +1,5 @@
-// Calls of external tools, as the API shows them: rows of the ledger, with the input that the model has written.
+// Calls of external tools, as the API shows them: rows of the ledger, with the input that the model
+// has written.
 import type { ExternalCallView } from '../../contract/external-tools.ts';
 import { parseToolCallId, toolCallId } from '../../core/tool-policy.ts';
 import type { CallerCall } from '../../core/client-ids.ts';
@@ -7,7 +8,8 @@ import type { ViewDatabase } from '../../database/page.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { IS_HELD_SQL } from '../../kernel/turn/journal/settle-calls.ts';
 
-// A call that has a result from outside ended before its time was over; one that was cancelled was settled as a call of a turn that is stopped.
+// A call that has a result from outside ended before its time was over; one that was cancelled was
+// settled as a call of a turn that is stopped.
 const STATUS_SQL = `case when t.ended_at is null and ${IS_HELD_SQL} then case when c.held_until <= clock_timestamp() then 'expired' else 'waiting' end
     when c.status in ('done', 'failed') and c.ended_at < c.held_until then 'answered'
     when c.status = 'failed' then 'expired' else 'cancelled' end`;

@@ -74,7 +74,10 @@ async function describeService(service: Service): Promise<string> {
   ].join('\n');
 }
 
-/** Settings of the file and the environment as they are now: those that something decides, or all below a path. */
+/**
+ * Settings of the file and the environment as they are now: those that something decides, or all
+ * below a path.
+ */
 function describeSettings({ runtime }: Config, path: string): string {
   const { settings } = loadConfigFile(runtime.configPath);
   const shown = settings.filter((setting) =>

@@ -1,5 +1,6 @@
-// Changes the configuration file by a JSON merge patch. The new file is written beside the old one, checked there as `holdfast config validate` checks
-// it, and takes its place in one step; so no process ever reads half of it, and a faulty one is never in place.
+// Changes the configuration file by a JSON merge patch. The new file is written beside the old one,
+// checked there as `holdfast config validate` checks it, and takes its place in one step; so no
+// process ever reads half of it, and a faulty one is never in place.
 import { execFile } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import {
@@ -104,7 +105,10 @@ function listChanges(path: string, next: string): ConfigChange[] {
   return live.compare().filter((change) => change.path !== 'runtime.configPath');
 }
 
-/** Plugins say which tools and models there are; another process loads them, because they are loaded here already. */
+/**
+ * Plugins say which tools and models there are; another process loads them, because they are loaded
+ * here already.
+ */
 async function checkPlugins(next: string): Promise<void> {
   if (loadConfigFile(next).config.plugins.modules.length === 0) return;
   const env = { ...processEnvironment(), HOLDFAST_CONFIG: next };

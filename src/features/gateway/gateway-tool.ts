@@ -1,4 +1,5 @@
-// The `gateway` tool. What it does is loaded when it is first used. A change always waits for an approval (G36).
+// The `gateway` tool. What it does is loaded when it is first used. A change always waits for an
+// approval (G36).
 import { z } from 'zod';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { defineTool } from '../../tools/define-tool.ts';

@@ -1,5 +1,5 @@
-// Heartbeats: polls of agents at intervals, in their main session. A poll that finds nothing leaves no trace in the conversation;
-// an alert is sent once.
+// Heartbeats: polls of agents at intervals, in their main session. A poll that finds nothing leaves
+// no trace in the conversation; an alert is sent once.
 import type { Feature } from '../../kernel/features.ts';
 
 export const heartbeats: Feature = {

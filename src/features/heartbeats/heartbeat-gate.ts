@@ -1,5 +1,6 @@
-// Checks what may have changed since the last poll of an agent: the output of a command, the answer of a URL, the content of a file. The
-// content becomes a hash; nothing of it is stored or shown to a model. Every check is bounded in time and size.
+// Checks what may have changed since the last poll of an agent: the output of a command, the answer
+// of a URL, the content of a file. The content becomes a hash; nothing of it is stored or shown to
+// a model. Every check is bounded in time and size.
 import { createHash, type Hash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { isAtOrBelow } from '../../tools/sandbox/rules/policy.ts';
@@ -16,7 +17,9 @@ import { runCommand } from '../../tools/run-command.ts';
 import { sandboxOf } from '../../tools/sandbox/sandbox.ts';
 import { fetchWeb } from '../../tools/web-fetch-request.ts';
 
-/** `seen`: the hash of its content. `failed`: it could not be checked, which says nothing about it. */
+/**
+ * `seen`: the hash of its content. `failed`: it could not be checked, which says nothing about it.
+ */
 export type GateResult = { kind: 'seen'; sha256: string } | { kind: 'failed'; reason: string };
 
 type Gate = NonNullable<AgentSettings['heartbeat']['when']>;
@@ -27,7 +30,10 @@ const CHUNK_BYTES = 65_536;
 const KILL_GRACE_MS = 500;
 const REASON_CHARS_MAX = 500;
 
-/** Checks once. Never rejects, and ends at the deadline of the gate also when what it waits for does not. `pollId` identifies the check to a command. */
+/**
+ * Checks once. Never rejects, and ends at the deadline of the gate also when what it waits for does
+ * not. `pollId` identifies the check to a command.
+ */
 export async function checkGate(
   gate: Gate,
   { agent, config, pollId, signal }: { agent: AgentSettings; config: Config; pollId: string; signal: AbortSignal },
@@ -79,7 +85,10 @@ async function hashAnswer(hash: Hash, url: string, config: Config, signal: Abort
   hash.update(`url ${answer.status}\n`).update(answer.body);
 }
 
-/** A file that is not there is a picture, too. In the workspace the agent may put anything in its place, so a file there is nowhere else. */
+/**
+ * A file that is not there is a picture, too. In the workspace the agent may put anything in its
+ * place, so a file there is nowhere else.
+ */
 async function hashFile(hash: Hash, path: string, workspaceDir: string, signal: AbortSignal): Promise<void> {
   const root = isAtOrBelow(path, workspaceDir) ? workspaceDir : '/';
   const opened = await openInside(path, confinedTo(root)).catch((error: unknown) => {

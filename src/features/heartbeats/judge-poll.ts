@@ -1,5 +1,6 @@
-// The result of a heartbeat poll. A poll that found nothing leaves no trace in what the model sees: its entries are pruned in the
-// statement that ends its turn (G15: the rows stay). A recent alert is not sent again.
+// The result of a heartbeat poll. A poll that found nothing leaves no trace in what the model sees:
+// its entries are pruned in the statement that ends its turn (G15: the rows stay). A recent alert
+// is not sent again.
 import { createHash } from 'node:crypto';
 import { alertsAfter } from '../../core/heartbeat.ts';
 import type { TurnEffect } from '../../kernel/effects/turn-effects.ts';
@@ -32,7 +33,10 @@ const pollAnswered = ({ id: turnId }: OpenedTurn, result: PollResult): TurnEffec
   result,
 });
 
-/** Ends a poll without an alert: its text is not sent, and what is pruned is stored where no request shows it. Null: it is no such poll. */
+/**
+ * Ends a poll without an alert: its text is not sent, and what is pruned is stored where no request
+ * shows it. Null: it is no such poll.
+ */
 function endPoll(
   context: TurnContext,
   turn: OpenedTurn,
@@ -58,7 +62,10 @@ function endPoll(
   };
 }
 
-/** Judges by the text that would be sent; null: it was acknowledged. An alert that is sent is stored with the session. */
+/**
+ * Judges by the text that would be sent; null: it was acknowledged. An alert that is sent is stored
+ * with the session.
+ */
 function judgePoll(context: TurnContext, turn: OpenedTurn, text: string | null): PollResult {
   if (text === null) return 'acknowledged';
   const sha256 = createHash('sha256').update(text).digest('hex');
@@ -71,7 +78,10 @@ function judgePoll(context: TurnContext, turn: OpenedTurn, text: string | null):
   return 'alert';
 }
 
-/** False when a person's message reached the turn, or older entries were compacted in it: that must stay. */
+/**
+ * False when a person's message reached the turn, or older entries were compacted in it: that must
+ * stay.
+ */
 function isOnlyPoll(turn: OpenedTurn): boolean {
   const { promptSeq } = turn.journal.attempt.requests.rules;
   return turn.transcript.entries.every(({ seq, kind }) => seq < promptSeq || (kind !== 'steer' && kind !== 'summary'));

@@ -10,7 +10,10 @@ import { settlePolls } from './store/settle-polls.ts';
 import { reachSession } from '../../kernel/use-cases/accept-message.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 
-/** How long this process may take to put a requested poll into its inbox; afterwards a scheduler does it. */
+/**
+ * How long this process may take to put a requested poll into its inbox; afterwards a scheduler
+ * does it.
+ */
 const POLL_LEASE_MS = 10_000;
 
 /** Polls an agent; resolves with the id of the poll, and rejects with `UnknownAgentError`. */

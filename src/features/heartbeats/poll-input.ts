@@ -16,7 +16,10 @@ export interface PollFacts {
   nowMs: number;
 }
 
-/** The input of a poll. An alert is not delivered, or goes to the address of the last message or of the configuration. */
+/**
+ * The input of a poll. An alert is not delivered, or goes to the address of the last message or of
+ * the configuration.
+ */
 export function buildPollInput(agent: AgentSettings, facts: PollFacts): { body: OwnInput; route: string } {
   const { target, prompt } = agent.heartbeat;
   const zone = pickPromptZone(agent);

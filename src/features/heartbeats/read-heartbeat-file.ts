@@ -1,6 +1,6 @@
-// Reads HEARTBEAT.md. A file of headings and empty list items contains no task, which needs no model call to find out. It may hold tasks
-// with intervals of their own, as YAML between other text; what cannot be read as one is a fault with its line, and is never dropped
-// silently:
+// Reads HEARTBEAT.md. A file of headings and empty list items contains no task, which needs no
+// model call to find out. It may hold tasks with intervals of their own, as YAML between other
+// text; what cannot be read as one is a fault with its line, and is never dropped silently:
 //
 //   tasks:
 //   - name: inbox
@@ -70,7 +70,10 @@ interface Entries {
   faults: string[];
 }
 
-/** The entries of a block that begins after `linesBefore` lines; null when it is a sentence that begins with the word. */
+/**
+ * The entries of a block that begins after `linesBefore` lines; null when it is a sentence that
+ * begins with the word.
+ */
 function readBlock(text: string, linesBefore: number): Entries | null {
   const entries: Entries = { tasks: [], faults: [] };
   const lineCounter = new LineCounter();

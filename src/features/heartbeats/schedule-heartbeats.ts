@@ -1,5 +1,6 @@
-// The heartbeats' part of a scheduler: its rounds claim the polls that are due; beside them, it checks whether each needs a model call, and settles it.
-// Cheap checks come first; the gate comes last, because it starts commands and asks servers. A poll that finds nothing costs no token.
+// The heartbeats' part of a scheduler: its rounds claim the polls that are due; beside them, it
+// checks whether each needs a model call, and settles it. Cheap checks come first; the gate comes
+// last, because it starts commands and asks servers. A poll that finds nothing costs no token.
 import { HOST_TIMEZONE, systemClock, orAborted } from '../../clock.ts';
 import { type AgentSettings, agentOf, isAgent, type Config } from '../../config.ts';
 import { budgetBookOf } from '../budgets/rounds.ts';
@@ -73,13 +74,19 @@ export async function syncHeartbeats(
 
 /** What a scheduler does with its polls. */
 export interface Polls {
-  /** Claims the polls that are due, and starts the check of each; not twice at the same time. False: no more can be checked now. */
+  /**
+   * Claims the polls that are due, and starts the check of each; not twice at the same time. False:
+   * no more can be checked now.
+   */
   start(): Promise<boolean>;
   /** Resolves when none is being checked. */
   ended(): Promise<void>;
 }
 
-/** Each poll is checked and settled for itself: one whose check takes its whole time, or hangs, delays nothing but the heartbeat of its agent. */
+/**
+ * Each poll is checked and settled for itself: one whose check takes its whole time, or hangs,
+ * delays nothing but the heartbeat of its agent.
+ */
 export function openPolls(parts: HeartbeatParts): Polls {
   const { config, database, owner, signal } = parts;
   const { leaseMs } = config.runtime;
@@ -117,7 +124,10 @@ export function openPolls(parts: HeartbeatParts): Polls {
   };
 }
 
-/** Checks a claimed poll, and makes it if it is needed. One that is not known when the scheduler stops, or loses it, is left to the next scheduler. */
+/**
+ * Checks a claimed poll, and makes it if it is needed. One that is not known when the scheduler
+ * stops, or loses it, is left to the next scheduler.
+ */
 async function settlePoll(parts: HeartbeatParts, poll: ClaimedPoll, lease: Lease): Promise<void> {
   const { database, publish, onPolled } = parts;
   const signal = AbortSignal.any([parts.signal, lease.signal]);
@@ -207,7 +217,10 @@ function isQuiet({ heartbeat: { activeHours }, userTimezone }: AgentSettings, no
   return !isWithinHours(activeHours, zone, nowMs);
 }
 
-/** HEARTBEAT.md of the agent; null when it does not exist. An unreadable file does not stop the poll. */
+/**
+ * HEARTBEAT.md of the agent; null when it does not exist. An unreadable file does not stop the
+ * poll.
+ */
 async function readFile(agent: AgentSettings, onError: (error: unknown) => void): Promise<HeartbeatFile | null> {
   try {
     const [file] = await loadWorkspaceFiles(agent.workspaceDir, [FILE_NAME]);

@@ -1,4 +1,5 @@
-// Sign-in of browsers. A browser keeps a cookie that scripts cannot read; a key is sent once, and is in no address.
+// Sign-in of browsers. A browser keeps a cookie that scripts cannot read; a key is sent once, and
+// is in no address.
 import { z } from 'zod';
 import { recordChange } from '../../kernel/use-cases/record-change.ts';
 import { makeCode, endWebSessions, signIn, useCode, WEB_SESSION_MS } from './manage-keys.ts';

@@ -1,4 +1,5 @@
-// API keys with roles, and sign-in of browsers with them. The keys of the configuration work without it.
+// API keys with roles, and sign-in of browsers with them. The keys of the configuration work
+// without it.
 import type { Feature } from '../../kernel/features.ts';
 
 export const keys: Feature = {

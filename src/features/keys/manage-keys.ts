@@ -1,6 +1,7 @@
-// API keys that are created and revoked while the service runs, and browsers that sign in with a key, or with a code that represents a key and opens
-// one session. A change applies in this process immediately, in all others within a second. A cookie is `<id>.<secret>`; of a secret only its SHA-256
-// is stored.
+// API keys that are created and revoked while the service runs, and browsers that sign in with a
+// key, or with a code that represents a key and opens one session. A change applies in this process
+// immediately, in all others within a second. A cookie is `<id>.<secret>`; of a secret only its
+// SHA-256 is stored.
 import { randomBytes } from 'node:crypto';
 import { ADMIN, callerOfKey, type KeyRole } from '../../core/key-role.ts';
 import { hashSecret } from '../../api/key-ring.ts';
@@ -36,9 +37,10 @@ function newSecret(): { secret: string; sha256: string } {
 }
 
 /**
- * Makes a key and returns its id and its text, which is not stored. `replaces` is the id or the name of the key whose owner it continues; null: it has an
- * owner of its own. `name_taken`: another valid key has the name; `unknown`: there is no key to replace; `replaced`: another key has replaced it. Rejects
- * as `createApiKey` does.
+ * Makes a key and returns its id and its text, which is not stored. `replaces` is the id or the
+ * name of the key whose owner it continues; null: it has an owner of its own. `name_taken`: another
+ * valid key has the name; `unknown`: there is no key to replace; `replaced`: another key has
+ * replaced it. Rejects as `createApiKey` does.
  */
 export async function makeApiKey(
   service: Service,
@@ -57,7 +59,10 @@ export async function makeApiKey(
   return result === 'created' ? { id, key } : result;
 }
 
-/** The owner that a successor of this key continues, and the place that it takes; null: there is no such key. */
+/**
+ * The owner that a successor of this key continues, and the place that it takes; null: there is no
+ * such key.
+ */
 async function findLine(
   { config, database }: Service,
   named: string,
@@ -91,7 +96,10 @@ export function useCode({ database }: Service, code: string): Promise<string | n
   return takeSignInCode(database, hashSecret(code));
 }
 
-/** Makes a code for one sign-in with a key; the code is not stored. Rejects as `createSignInCode` does. */
+/**
+ * Makes a code for one sign-in with a key; the code is not stored. Rejects as `createSignInCode`
+ * does.
+ */
 export async function makeCode(
   { database }: Service,
   keySha256: string,

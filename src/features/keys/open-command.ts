@@ -1,5 +1,5 @@
-// `holdfast open`: the dashboard in the browser of this machine, signed in. The address has a code for one sign-in after its #, which
-// browsers send to no server; the key itself is in no address.
+// `holdfast open`: the dashboard in the browser of this machine, signed in. The address has a code
+// for one sign-in after its #, which browsers send to no server; the key itself is in no address.
 import { spawn } from 'node:child_process';
 import { usageError } from '../../cli/cli-error.ts';
 import { command, type Words } from '../../cli/command.ts';

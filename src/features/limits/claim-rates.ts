@@ -1,6 +1,7 @@
-// What is left of the rate limits, shared by all workers. A worker claims what it needs for the next second, and returns what it has not
-// used. What a worker holds that crashes is lost to that minute, and never claimed twice: each statement counts once, and an answer that is
-// lost claims nothing.
+// What is left of the rate limits, shared by all workers. A worker claims what it needs for the
+// next second, and returns what it has not used. What a worker holds that crashes is lost to that
+// minute, and never claimed twice: each statement counts once, and an answer that is lost claims
+// nothing.
 import type { RateUnit } from '../../core/rate-limit.ts';
 import type { LaneCounts } from './rules/share-calls.ts';
 import { toRecords, selectRecordsSql, type SqlColumns } from '../../database/statement.ts';

@@ -1,4 +1,5 @@
-// Rate limits of models, for all workers together: a check before each call takes its place in the limits that are configured.
+// Rate limits of models, for all workers together: a check before each call takes its place in the
+// limits that are configured.
 import type { Feature } from '../../kernel/features.ts';
 
 export const limits: Feature = {

@@ -1,5 +1,6 @@
-// The check of the configured rate limits (`models.limits`): it keeps the calls of all workers below them. One per worker. It claims from the database
-// what the calls of about the next second need, one statement for all limits, and spends it in memory on the calls that wait:
+// The check of the configured rate limits (`models.limits`): it keeps the calls of all workers
+// below them. One per worker. It claims from the database what the calls of about the next second
+// need, one statement for all limits, and spends it in memory on the calls that wait:
 //
 //   call ──▶ covered by what is held? ──▶ made
 //             └─▶ waits in a queue ──the next statement claims more──▶ made, by lane and then by the age of its turn
@@ -25,11 +26,17 @@ import { WAIT_IN_SLOT_MS_MAX } from '../../kernel/turn/turn-stop.ts';
 import type { Config } from '../../config.ts';
 import type { TurnFeature, TurnParts } from '../../kernel/turn/context.ts';
 
-/** Between two statements, in milliseconds: while a limit is scarce, and while there is enough of it. */
+/**
+ * Between two statements, in milliseconds: while a limit is scarce, and while there is enough of
+ * it.
+ */
 const CLAIM_MS = 1000;
 const CLAIM_MS_PLENTY = 50;
 
-/** A parked turn returns this much before there is room for it, so that nothing is left unused; the shortest park. In milliseconds. */
+/**
+ * A parked turn returns this much before there is room for it, so that nothing is left unused; the
+ * shortest park. In milliseconds.
+ */
 const EARLY_MS = 2_500;
 const PARK_MS_MIN = 1_000;
 
@@ -82,7 +89,10 @@ export class RateLimits implements GateCheck {
     return way === 'live' && this.#options.limits().length > 0;
   }
 
-  /** Waits until all limits that hold for the call have room for it. Turns with smaller ids go first. */
+  /**
+   * Waits until all limits that hold for the call have room for it. Turns with smaller ids go
+   * first.
+   */
   async ask(call: ComingCall): Promise<CheckAnswer> {
     const windows = this.#windowsFor(call);
     if (windows.length === 0) return { kind: 'pass' };
@@ -140,7 +150,10 @@ export class RateLimits implements GateCheck {
     });
   }
 
-  /** `ms`: how long the call has waited, exactly 0 if it was covered immediately; if it is late, how long it would have to wait. */
+  /**
+   * `ms`: how long the call has waited, exactly 0 if it was covered immediately; if it is late, how
+   * long it would have to wait.
+   */
   async #wait({ turn }: ComingCall, needs: readonly Need[]): Promise<{ isLate: boolean; ms: number }> {
     const { clock, waitMsMax = WAIT_IN_SLOT_MS_MAX } = this.#options;
     const { signal } = turn.held;
@@ -189,7 +202,10 @@ export class RateLimits implements GateCheck {
     return Math.max(0, ...waits);
   }
 
-  /** Lets the calls through that are covered: by lane, then by the age of the turn. A call that is not covered blocks those after it. */
+  /**
+   * Lets the calls through that are covered: by lane, then by the age of the turn. A call that is
+   * not covered blocks those after it.
+   */
   #dispatch(): void {
     const used = new Set<RateWindow>();
     for (;;) {
@@ -263,7 +279,10 @@ function countLanes(calls: readonly WaitingCall[]): LaneCounts {
   return counts;
 }
 
-/** The tokens that a call is likely to use. The input that the provider reported for the last request counts as cached. */
+/**
+ * The tokens that a call is likely to use. The input that the provider reported for the last
+ * request counts as cached.
+ */
 export function expectedTokens(recentOutputs: OutputHistory, { turn, purpose, request }: ComingCall): CallTokens {
   if (isPaidPurpose(purpose)) {
     const { messages, maxTokens } = request();

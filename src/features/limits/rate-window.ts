@@ -1,10 +1,13 @@
-// One rate limit as this worker sees it: what it holds of it, and what it asks for next. The limit itself is in the database
-// (features/limits/claim-rates.ts).
+// One rate limit as this worker sees it: what it holds of it, and what it asks for next. The limit
+// itself is in the database (features/limits/claim-rates.ts).
 import { toCost, toPerSecond, type Amounts, type CallTokens, type RateLimit } from '../../core/rate-limit.ts';
 import { countCalls, noCalls, shareCalls, type LaneCounts } from './rules/share-calls.ts';
 import type { RateAsk, RateShare } from './claim-rates.ts';
 
-/** While a limit is not scarce, a worker also claims this part of what is left, so that its next calls need not wait. */
+/**
+ * While a limit is not scarce, a worker also claims this part of what is left, so that its next
+ * calls need not wait.
+ */
 const HEADROOM_SHARE = 0.05;
 
 /** Differences of rounding. */
@@ -52,7 +55,10 @@ export class RateWindow {
     return toCost(this.limit, tokens);
   }
 
-  /** True when this worker holds enough for the call. One that is larger than the whole limit needs all of it. */
+  /**
+   * True when this worker holds enough for the call. One that is larger than the whole limit needs
+   * all of it.
+   */
   covers(cost: number): boolean {
     return this.#held + TINY >= this.#bounded(cost);
   }
@@ -74,7 +80,10 @@ export class RateWindow {
     this.#held += expected - actual;
   }
 
-  /** The provider has refused a call for its limit: nothing is left, and the first second after it refills at half the rate. */
+  /**
+   * The provider has refused a call for its limit: nothing is left, and the first second after it
+   * refills at half the rate.
+   */
   empty(): void {
     this.#held = Math.min(0, this.#held);
     this.correct({ [this.limit.unit]: -this.#perSecond / 2 });

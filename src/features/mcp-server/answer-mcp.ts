@@ -1,4 +1,5 @@
-// Answers one message of the protocol, of either era, by the protocol's library. This file alone knows the library, and is loaded when a client first calls.
+// Answers one message of the protocol, of either era, by the protocol's library. This file alone
+// knows the library, and is loaded when a client first calls.
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import {

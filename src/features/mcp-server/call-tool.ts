@@ -1,5 +1,5 @@
-// A call of a tool: the route is performed for the caller, as if the caller had sent the request itself. A refusal is a result that the client's model
-// can read, in the words of the API.
+// A call of a tool: the route is performed for the caller, as if the caller had sent the request
+// itself. A refusal is a result that the client's model can read, in the words of the API.
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { logProblem, toProblem } from '../../api/error-handler.ts';
 import { ANSWERED, roleOf, type AnyRequest, type Api, type RawRequest, type Route } from '../../api/route.ts';
@@ -49,7 +49,9 @@ interface CallParts {
   headers: Record<string, string>;
 }
 
-/** Which part of the input goes where. Throws `Problem`; the schema of the route checks the rest. */
+/**
+ * Which part of the input goes where. Throws `Problem`; the schema of the route checks the rest.
+ */
 function readInput(tool: RouteTool, input: CallInput, request: AnyRequest): CallParts {
   const { params = {}, defaults, inputSchema } = tool;
   const { idempotencyKey, waitSeconds, ...rest } = input.given;

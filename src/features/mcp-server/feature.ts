@@ -1,4 +1,5 @@
-// Holdfast as an MCP server: `POST /mcp` performs routes of the API as tools, for clients that speak the Model Context Protocol.
+// Holdfast as an MCP server: `POST /mcp` performs routes of the API as tools, for clients that
+// speak the Model Context Protocol.
 import type { Feature } from '../../kernel/features.ts';
 
 export const mcpServer: Feature = {

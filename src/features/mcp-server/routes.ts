@@ -1,5 +1,6 @@
-// `POST /mcp`: one message of the Model Context Protocol, over streamable HTTP. There are no sessions: each message is complete, so any process of the API
-// can answer it. The protocol's library is loaded with the first one.
+// `POST /mcp`: one message of the Model Context Protocol, over streamable HTTP. There are no
+// sessions: each message is complete, so any process of the API can answer it. The protocol's
+// library is loaded with the first one.
 import { z } from 'zod';
 import { isOfOtherOrigin } from '../../api/key-ring.ts';
 import { Problem } from '../../api/problem.ts';

@@ -1,4 +1,5 @@
-// The tools of the MCP server: each is a route of the API, whose schemas make the input schema of the tool. Only names and descriptions are declared here.
+// The tools of the MCP server: each is a route of the API, whose schemas make the input schema of
+// the tool. Only names and descriptions are declared here.
 import { z } from 'zod';
 import { listParameters } from '../../api/openapi.ts';
 import { roleOf, type Route } from '../../api/route.ts';

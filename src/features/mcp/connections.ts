@@ -1,5 +1,5 @@
-// The connections of a process to MCP servers: opened when a server is first used, shared by all calls, closed when none has used them for a while.
-// A worker that ends closes all of them.
+// The connections of a process to MCP servers: opened when a server is first used, shared by all
+// calls, closed when none has used them for a while. A worker that ends closes all of them.
 import type { Config, McpServerSettings } from '../../config.ts';
 import type { Database } from '../../database/database.ts';
 import type { Logger } from '../../logger.ts';
@@ -53,7 +53,9 @@ export class Connections {
   readonly #parts: ConnectionParts;
   /** Those that are given to new work. */
   readonly #open = new Map<string, Connection>();
-  /** All that are not closed: also those that have been replaced, until no work uses them any more. */
+  /**
+   * All that are not closed: also those that have been replaced, until no work uses them any more.
+   */
   readonly #all = new Set<Connection>();
   #isStopped = false;
 
@@ -61,7 +63,10 @@ export class Connections {
     this.#parts = parts;
   }
 
-  /** Gives the work a connection, and whether it is the first to use it. Rejects with the reason when there is none, and with that of the signal after an abort. */
+  /**
+   * Gives the work a connection, and whether it is the first to use it. Rejects with the reason
+   * when there is none, and with that of the signal after an abort.
+   */
   async use<Result>(
     key: string,
     { signal, work }: { signal: AbortSignal; work: (client: OpenClient, isNew: boolean) => Promise<Result> },
@@ -83,7 +88,10 @@ export class Connections {
     }
   }
 
-  /** After a failure: asks the server whether it answers on its connection, and if not, gives another one to the next work. Does not reject. */
+  /**
+   * After a failure: asks the server whether it answers on its connection, and if not, gives
+   * another one to the next work. Does not reject.
+   */
   async dropIfSilent(key: string): Promise<void> {
     const connection = this.#open.get(key);
     const client = await connection?.client.catch(() => undefined);

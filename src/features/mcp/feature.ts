@@ -1,5 +1,5 @@
-// MCP servers: their tools as tools of agents. What tools there are is stored, so that a turn opens without asking a server; a worker connects to
-// one when it is first called.
+// MCP servers: their tools as tools of agents. What tools there are is stored, so that a turn opens
+// without asking a server; a worker connects to one when it is first called.
 import type { Feature } from '../../kernel/features.ts';
 
 export const mcp: Feature = {

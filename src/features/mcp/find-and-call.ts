@@ -1,5 +1,6 @@
-// `mcp_find` and `mcp_call`: in place of the tools of MCP servers where there are too many to show. A call by `mcp_call` is that of its tool: to the
-// policies, which have chosen the tools, to the ledger and to the server.
+// `mcp_find` and `mcp_call`: in place of the tools of MCP servers where there are too many to show.
+// A call by `mcp_call` is that of its tool: to the policies, which have chosen the tools, to the
+// ledger and to the server.
 import { z } from 'zod';
 import { findClosest } from '../../config/config-error.ts';
 import { isObject } from '../../core/json.ts';

@@ -1,5 +1,6 @@
-// An MCP server over HTTP. What it sends is bounded like a message of a server that is a process, so that none fills the memory of a worker (G28), and a
-// request whose answer does not come ends. An answer is read whatever status, type or form it has.
+// An MCP server over HTTP. What it sends is bounded like a message of a server that is a process,
+// so that none fills the memory of a worker (G28), and a request whose answer does not come ends.
+// An answer is read whatever status, type or form it has.
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import {
   isJSONRPCRequest,
@@ -24,7 +25,10 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     this.#reader = reader;
   }
 
-  /** The library would wait for an answer whose stream has ended. After an answer, it takes no notice of another one. */
+  /**
+   * The library would wait for an answer whose stream has ended. After an answer, it takes no
+   * notice of another one.
+   */
   override async send(
     message: JSONRPCMessage,
     options?: Parameters<StreamableHTTPClientTransport['send']>[1],

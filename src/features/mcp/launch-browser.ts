@@ -1,5 +1,7 @@
-// The process of the MCP server `browser`: `@playwright/mcp` with a Chromium of its own, in a folder of its own that is removed afterwards. Pages reach
-// the network by a proxy in this process, which applies the rules of `web_fetch`: no address that is not public, but for the hosts of a list.
+// The process of the MCP server `browser`: `@playwright/mcp` with a Chromium of its own, in a
+// folder of its own that is removed afterwards. Pages reach the network by a proxy in this process,
+// which applies the rules of `web_fetch`: no address that is not public, but for the hosts of a
+// list.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -28,7 +30,8 @@ writeFileSync(
     codegen: 'none',
     // Tools that a page defines.
     webmcp: false,
-    // After an action it would be written into a file that the agent cannot read; browser_snapshot returns one.
+    // After an action it would be written into a file that the agent cannot read; browser_snapshot
+    // returns one.
     snapshot: { mode: 'none' },
     browser: {
       browserName: 'chromium',

@@ -1,5 +1,6 @@
-// A login at an MCP server: the answer of the server to a request without a token says where its authorization server is. There this service is
-// registered if it has no client id, and what the browser brings is exchanged for tokens.
+// A login at an MCP server: the answer of the server to a request without a token says where its
+// authorization server is. There this service is registered if it has no client id, and what the
+// browser brings is exchanged for tokens.
 import {
   auth,
   Client,
@@ -12,7 +13,10 @@ import { holdfastVersion } from '../../cli/holdfast-version.ts';
 import { given } from '../../core/json.ts';
 import { OAuthFlow, readLackedScope, type LoginPlace } from './oauth.ts';
 
-/** `browse` has a person log in at an address; resolves with the parameters that the browser came back with. Rejects when the login was refused. */
+/**
+ * `browse` has a person log in at an address; resolves with the parameters that the browser came
+ * back with. Rejects when the login was refused.
+ */
 export async function completeLogin(
   place: LoginPlace,
   redirectUrl: string,

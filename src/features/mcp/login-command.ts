@@ -1,5 +1,6 @@
-// `holdfast mcp login`: prints the address at which a person logs in, waits for the browser to come back to this machine, and stores the tokens in the
-// database of the configuration, so that every worker has them.
+// `holdfast mcp login`: prints the address at which a person logs in, waits for the browser to come
+// back to this machine, and stores the tokens in the database of the configuration, so that every
+// worker has them.
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

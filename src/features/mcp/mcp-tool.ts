@@ -1,5 +1,6 @@
-// A tool of an MCP server as a tool of agents. A call that was sent and has no answer is like one of a worker that has crashed: it is sent again with
-// the same idempotency key if it may run twice, else its outcome is unknown (G11).
+// A tool of an MCP server as a tool of agents. A call that was sent and has no answer is like one
+// of a worker that has crashed: it is sent again with the same idempotency key if it may run twice,
+// else its outcome is unknown (G11).
 import { pause } from '../../clock.ts';
 import type { McpServerSettings } from '../../config.ts';
 import { isObject } from '../../core/json.ts';

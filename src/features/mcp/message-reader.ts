@@ -1,6 +1,7 @@
-// Reads the messages of a server before the protocol's library does, which takes no message that differs from the protocol in a single field and would
-// lose an answer with it. What it gets is a message that it takes; what the server has sent goes along in `_meta`, and is read in `sent-answers.ts`.
-// A response to a request of ours is its answer, whatever it looks like.
+// Reads the messages of a server before the protocol's library does, which takes no message that
+// differs from the protocol in a single field and would lose an answer with it. What it gets is a
+// message that it takes; what the server has sent goes along in `_meta`, and is read in
+// `sent-answers.ts`. A response to a request of ours is its answer, whatever it looks like.
 import {
   isJSONRPCRequest,
   parseJSONRPCMessage,
@@ -47,8 +48,9 @@ export class MessageReader {
   }
 
   /**
-   * The messages of a text, in the form of the protocol; what is none is left out. `request`: the one that the text was sent in answer to, where that
-   * is known. Throws `SyntaxError` for a text that is not JSON.
+   * The messages of a text, in the form of the protocol; what is none is left out. `request`: the
+   * one that the text was sent in answer to, where that is known. Throws `SyntaxError` for a text
+   * that is not JSON.
    */
   read(text: string, request?: Pick<Asked, 'id'>): JSONRPCMessage[] {
     const value: unknown = JSON.parse(text);
@@ -88,7 +90,10 @@ export class MessageReader {
     }
   }
 
-  /** An answer without an id is one to the request that it was sent in answer to, and so is an error with an id of its own. */
+  /**
+   * An answer without an id is one to the request that it was sent in answer to, and so is an error
+   * with an id of its own.
+   */
   #findAsked(
     { id = null, result, error = null }: Record<string, unknown>,
     request: Pick<Asked, 'id'> | undefined,

@@ -1,5 +1,6 @@
-// `nodes`: MCP servers that are paired devices, offered as one tool. An invocation is a call of the node's own tool: to the policies, which have chosen
-// the tools, to approvals, to the ledger and to the node.
+// `nodes`: MCP servers that are paired devices, offered as one tool. An invocation is a call of the
+// node's own tool: to the policies, which have chosen the tools, to approvals, to the ledger and to
+// the node.
 import { z } from 'zod';
 import { findClosest } from '../../config/config-error.ts';
 import { cutHead } from '../../core/text.ts';

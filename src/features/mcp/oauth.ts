@@ -1,4 +1,5 @@
-// Logging in at MCP servers by OAuth: the flow is that of the protocol's library. Tokens are rows, which any worker uses and one at a time renews.
+// Logging in at MCP servers by OAuth: the flow is that of the protocol's library. Tokens are rows,
+// which any worker uses and one at a time renews.
 import {
   auth,
   computeScopeUnion,
@@ -25,7 +26,10 @@ import {
 
 /** Tokens are renewed so long before they end. */
 const EARLY_MS = 30_000;
-/** The longest that a process waits for another one that renews tokens, and the time between two checks. */
+/**
+ * The longest that a process waits for another one that renews tokens, and the time between two
+ * checks.
+ */
 const WAIT_MS = 60_000;
 const CHECK_MS = 100;
 
@@ -49,11 +53,17 @@ export type OAuthSettings = Pick<NonNullable<McpServerSettings['auth']>, 'client
 export class LackedScopeError extends Error {}
 
 export interface LoginProvider extends AuthProvider {
-  /** After a request whose tokens lack a scope. Resolves if there are other tokens by now; else rejects, and the next login asks for the scope. */
+  /**
+   * After a request whose tokens lack a scope. Resolves if there are other tokens by now; else
+   * rejects, and the next login asks for the scope.
+   */
   replaceScope(scope: string | undefined): Promise<void>;
 }
 
-/** Gives the requests of a connection their token. Rejects with `NotSentError`: what has no token is not sent. */
+/**
+ * Gives the requests of a connection their token. Rejects with `NotSentError`: what has no token is
+ * not sent.
+ */
 export function createAuthProvider(place: LoginPlace): LoginProvider {
   const { database, server, oauth } = place;
   let login: StoredLogin | null = null;

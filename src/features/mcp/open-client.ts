@@ -1,5 +1,6 @@
-// Opens a connection to an MCP server, and translates what happens on it. This file and the transport are all that knows the protocol's library,
-// which costs a worker 35 MB: they are loaded when a server is first used.
+// Opens a connection to an MCP server, and translates what happens on it. This file and the
+// transport are all that knows the protocol's library, which costs a worker 35 MB: they are loaded
+// when a server is first used.
 import {
   Client,
   InsufficientScopeError,
@@ -25,7 +26,10 @@ import type { CallReply, OpenClient, ServerCall } from './server-port.ts';
 import { NotSentError, StdioTransport } from './stdio-transport.ts';
 import type { ServerInfo } from './store/servers.ts';
 
-/** The longest that a server may take to answer before it is connected, and with the list of its tools. */
+/**
+ * The longest that a server may take to answer before it is connected, and with the list of its
+ * tools.
+ */
 const CONNECT_MS = 30_000;
 const LIST_MS = 30_000;
 /** A server of the earlier protocol may not answer the question for the newer one at all. */
@@ -154,7 +158,9 @@ async function openTransport({ config, database, name, settings }: Server): Prom
   return { transport, ...given({ login }) };
 }
 
-/** Sends a request, and once more with tokens that have been replaced because they lacked a scope. */
+/**
+ * Sends a request, and once more with tokens that have been replaced because they lacked a scope.
+ */
 async function withScope<Answer>(login: LoginProvider | undefined, send: () => Promise<Answer>): Promise<Answer> {
   try {
     return await send();
@@ -222,7 +228,9 @@ const REFUSALS = new Map([
   [429, 'the server limits how often it is called; wait before calling it again'],
 ]);
 
-/** The server no longer knows the session of the connection. Servers that say so with 400 name it. */
+/**
+ * The server no longer knows the session of the connection. Servers that say so with 400 name it.
+ */
 function isSessionGone({ status, message }: SdkHttpError, transport: ServerTransport): boolean {
   if (transport instanceof StdioTransport || transport.sessionId === undefined) return false;
   return status === 404 || (status === 400 && /session/i.test(message));

@@ -1,5 +1,6 @@
-// What an MCP server has answered, as the result of a tool: all text between marks (G29), pictures, and a line for what a result cannot have. Whatever
-// the form of an answer is, what a person could read in it is shown.
+// What an MCP server has answered, as the result of a tool: all text between marks (G29), pictures,
+// and a line for what a result cannot have. Whatever the form of an answer is, what a person could
+// read in it is shown.
 import { canonicalJson, isObject, parseExactly } from '../../core/json.ts';
 import { cutHead } from '../../core/text.ts';
 import type { ImageBlock, TextBlock } from '../../core/content.ts';
@@ -87,7 +88,10 @@ async function findMismatch(structured: unknown, schema: Record<string, unknown>
   return [`[the structured content does not fit the schema that the tool gives for it: ${faults}]`];
 }
 
-/** The picture that a part is, whatever type it says; what it is, and whether it can be shown, is checked later. */
+/**
+ * The picture that a part is, whatever type it says; what it is, and whether it can be shown, is
+ * checked later.
+ */
 function toImage(part: unknown): ImageBlock | undefined {
   const { type, data, resource } = isObject(part) ? part : {};
   const base64 = isObject(resource) ? resource['blob'] : type === 'audio' ? undefined : data;

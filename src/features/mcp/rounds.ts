@@ -1,5 +1,6 @@
-// The lists of tools of MCP servers in a worker: one of all workers asks a server that is due, when workers start, when the server reports a change,
-// when a person asks, and every so often. What it answers is stored; a server that does not answer keeps the tools that it had.
+// The lists of tools of MCP servers in a worker: one of all workers asks a server that is due, when
+// workers start, when the server reports a change, when a person asks, and every so often. What it
+// answers is stored; a server that does not answer keeps the tools that it had.
 import { createHash } from 'node:crypto';
 import type { McpServerSettings } from '../../config.ts';
 import type { Process, ProcessPart } from '../../kernel/process-part.ts';
@@ -19,7 +20,10 @@ import {
 import { HAS_LEFT_TASKS_SQL } from './store/tasks.ts';
 import { enabledServers } from './turns.ts';
 
-/** A server that runs elsewhere may change at any time; one that is a process of the worker hardly does. */
+/**
+ * A server that runs elsewhere may change at any time; one that is a process of the worker hardly
+ * does.
+ */
 const EVERY_MS = { http: 10 * 60_000, stdio: 60 * 60_000 };
 const PAUSE_MS = { first: 0, min: 200, max: 1_000 };
 /** A worker that starts waits so long for the tools of servers that were never listed. */

@@ -63,7 +63,8 @@ export function judgeTools(server: string, settings: ServerRules, tools: readonl
 }
 
 function reasonToLeaveOut({ tools }: ServerRules, { name, definition }: ListedTool, offeredAs: string): string | null {
-  // Policies compare names without regard to blanks and the case of letters; these are the server's own names.
+  // Policies compare names without regard to blanks and the case of letters; these are the server's
+  // own names.
   if (!isToolAllowed({ name, isReadOnly: true }, tools)) return 'the configuration of its server does not allow it';
   if (definition.fault !== undefined) return definition.fault;
   if (offeredAs.length > NAME_CHARS_MAX)
@@ -87,7 +88,9 @@ function settingsOfTool(tools: ServerRules['tools'], name: string): ToolRule {
   return said === undefined || Array.isArray(said) ? {} : said;
 }
 
-/** The lines of a text that have changed, `- ` before those that are gone and `+ ` before new ones. */
+/**
+ * The lines of a text that have changed, `- ` before those that are gone and `+ ` before new ones.
+ */
 export function diffLines(before: string, after: string): string[] {
   const [old, fresh] = [before.split('\n'), after.split('\n')];
   return [
@@ -108,7 +111,10 @@ export function describeChange(before: ToolDefinition, after: ToolDefinition): s
   ];
 }
 
-/** The tools that fit a query best, at most `most`: a word in the name counts more than one in the description. */
+/**
+ * The tools that fit a query best, at most `most`: a word in the name counts more than one in the
+ * description.
+ */
 export function rankTools<Found extends Pick<OfferedTool, 'offeredAs' | 'definition'>>(
   tools: readonly Found[],
   query: string,

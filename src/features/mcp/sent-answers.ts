@@ -1,4 +1,5 @@
-// What a server has sent in answer, as `message-reader.ts` has put it into the answer that the protocol's library returns.
+// What a server has sent in answer, as `message-reader.ts` has put it into the answer that the
+// protocol's library returns.
 import { isObject, parseExactly } from '../../core/json.ts';
 import { SENT_FIELD } from './message-reader.ts';
 import type { ListedTool } from './rules.ts';

@@ -1,5 +1,6 @@
-// Where a server that is a process runs: in the sandbox, with a folder of its own that is its home, or outside. What its command line names it can
-// read, so that a configuration of another client works as it is; it reaches public hosts, and nothing of this machine.
+// Where a server that is a process runs: in the sandbox, with a folder of its own that is its home,
+// or outside. What its command line names it can read, so that a configuration of another client
+// works as it is; it reaches public hosts, and nothing of this machine.
 import { chown } from 'node:fs/promises';
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -70,8 +71,9 @@ export async function placeServer(config: Config, name: string, settings: Placed
 }
 
 /**
- * What is mounted for a server that starts in this folder. Commands of an agent can put a link in the place of a folder of its workspace, and the mount
- * would follow it: there the workspace is mounted, and the link leads nowhere. Throws if the folder has left the workspace already.
+ * What is mounted for a server that starts in this folder. Commands of an agent can put a link in
+ * the place of a folder of its workspace, and the mount would follow it: there the workspace is
+ * mounted, and the link leads nowhere. Throws if the folder has left the workspace already.
  */
 function writableFor(config: Config, name: string, cwd: string): string {
   const plan = planAllCommands(config).find(({ workspaceDir }) => isAtOrBelow(cwd, workspaceDir));
@@ -82,7 +84,10 @@ function writableFor(config: Config, name: string, cwd: string): string {
 
 async function closeNone(): Promise<void> {}
 
-/** The user of commands in the server's folder, if that user can reach all that the server needs; else that of this process. */
+/**
+ * The user of commands in the server's folder, if that user can reach all that the server needs;
+ * else that of this process.
+ */
 async function userOf(
   config: Config,
   { home, cwd, readable }: { home: string; cwd: string | undefined; readable: readonly string[] },
@@ -97,7 +102,10 @@ async function userOf(
   return isReached ? user : null;
 }
 
-/** What a command line needs beside the folders of the system: its program, and the files and folders that it names. Real paths and links. */
+/**
+ * What a command line needs beside the folders of the system: its program, and the files and
+ * folders that it names. Real paths and links.
+ */
 export function readableOf({ command = '', args }: Pick<PlacedServer, 'command' | 'args'>): string[] {
   const program = findProgram(command);
   const programs = program === null ? [] : [program, realpathSync(program)].flatMap(foldersOfProgram);
@@ -113,7 +121,10 @@ function foldersOfProgram(path: string): string[] {
   return [folder, ...(basename(folder) === 'bin' && existsSync(library) ? [library] : [])];
 }
 
-/** The package that a script belongs to, which has its libraries; never a whole home. Of any other file, the file alone: what lies beside it may be secret. */
+/**
+ * The package that a script belongs to, which has its libraries; never a whole home. Of any other
+ * file, the file alone: what lies beside it may be secret.
+ */
 function packageOf(path: string): string {
   if (statSync(path).isDirectory()) return path;
   for (let folder = dirname(path); folder !== dirname(folder) && folder !== homedir(); folder = dirname(folder))

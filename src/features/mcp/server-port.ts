@@ -46,7 +46,10 @@ export type CallReply =
 export interface OpenClient {
   readonly info: ServerInfo;
   listTools(): Promise<ListedTool[]>;
-  /** Rejects with the signal's reason after an abort; then the server is notified that the call is cancelled. */
+  /**
+   * Rejects with the signal's reason after an abort; then the server is notified that the call is
+   * cancelled.
+   */
   call(call: ServerCall): Promise<CallReply>;
   /** Rejects when the server cannot be asked. */
   readTask(id: string, signal: AbortSignal): Promise<TaskReply>;

@@ -1,5 +1,6 @@
-// The errors with which the transport of a server says that it does not know the session of a connection: no session has taken the request, so it is sent
-// again in a new one. The errors of tools may be about sessions of their own, so the whole message has to be such words.
+// The errors with which the transport of a server says that it does not know the session of a
+// connection: no session has taken the request, so it is sent again in a new one. The errors of
+// tools may be about sessions of their own, so the whole message has to be such words.
 import { ProtocolErrorCode, type ProtocolError } from '@modelcontextprotocol/client';
 
 /** Those of requests and of transports. Tools fail with others. */

@@ -1,5 +1,6 @@
-// An MCP server that is a process of this worker: the leader of a process group, which ends with the connection, and with this process if that is
-// killed. The library's own transport ends the process alone, and leaves what it has started (npx starts another).
+// An MCP server that is a process of this worker: the leader of a process group, which ends with
+// the connection, and with this process if that is killed. The library's own transport ends the
+// process alone, and leaves what it has started (npx starts another).
 import { serializeMessage, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -46,7 +47,10 @@ export class StdioTransport implements Transport {
     this.#command = command;
   }
 
-  /** By these two, the library knows a transport to a process: there, silence means a server of the earlier protocol. */
+  /**
+   * By these two, the library knows a transport to a process: there, silence means a server of the
+   * earlier protocol.
+   */
   get pid(): number | null {
     return this.#child?.pid ?? null;
   }
@@ -58,7 +62,8 @@ export class StdioTransport implements Transport {
   async start(): Promise<void> {
     const { place } = this.#command;
     const { argv, environment, isOfService = false } = this.#wrapped();
-    // The shell waits for a line before it becomes the server: if this process crashes before the group is guarded, nothing runs.
+    // The shell waits for a line before it becomes the server: if this process crashes before the
+    // group is guarded, nothing runs.
     const child = spawn('/bin/sh', ['-c', 'read -r go && exec "$@"', 'sh', ...argv], {
       // In the sandbox, the command line enters the folder itself.
       cwd: place.wrap === null ? place.workdir : '/',

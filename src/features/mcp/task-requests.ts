@@ -1,4 +1,5 @@
-// The requests for tasks, of the protocol of 2025-11-25. The library knows their words, and has no code for them.
+// The requests for tasks, of the protocol of 2025-11-25. The library knows their words, and has no
+// code for them.
 import { ProtocolError, ProtocolErrorCode, type Client, type RequestOptions } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { storableText } from '../../core/text.ts';
@@ -59,7 +60,8 @@ export async function readTask(client: Client, taskId: string, signal: AbortSign
         return { kind: 'runs', pollMs: pollInterval };
     }
   } catch (error) {
-    // The server has answered that it does not know the task, unless it says that it has failed itself: it may know the task later.
+    // The server has answered that it does not know the task, unless it says that it has failed
+    // itself: it may know the task later.
     if (error instanceof ProtocolError && error.code !== ProtocolErrorCode.InternalError && !isOfSession(error))
       return { kind: 'gone', reason: error.message };
     throw error;

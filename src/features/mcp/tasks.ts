@@ -1,5 +1,6 @@
-// Long-running tasks of MCP servers: a call begins one, its handle is committed with the wait, the turn is parked, and any worker asks the server from
-// time to time until the task has ended (G11). What is left of a turn that has ended otherwise is cancelled.
+// Long-running tasks of MCP servers: a call begins one, its handle is committed with the wait, the
+// turn is parked, and any worker asks the server from time to time until the task has ended (G11).
+// What is left of a turn that has ended otherwise is cancelled.
 import { cutHead } from '../../core/text.ts';
 import type { TurnFeature } from '../../kernel/turn/context.ts';
 import type { HeldCall, Known, Resumption } from '../../kernel/turn/hold-kind.ts';
@@ -104,7 +105,10 @@ function unknown(why: string): Known {
   return { kind: 'known', outcome: { content, isError: true, isUnknown: true }, status: 'unknown' };
 }
 
-/** Cancels what is left of turns that have ended; answers whether there was any. A server that cannot be reached ends its task by itself. */
+/**
+ * Cancels what is left of turns that have ended; answers whether there was any. A server that
+ * cannot be reached ends its task by itself.
+ */
 export async function cancelLeftTasks(
   { database, connections, servers }: { database: Database; connections: Connections; servers: readonly string[] },
   stop: AbortSignal,

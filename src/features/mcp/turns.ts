@@ -1,5 +1,6 @@
-// The tools of MCP servers in turns. A turn opens with the rows of its agent's servers, whether they can be reached or not; one statement says
-// whether the tools that this process has read are still those.
+// The tools of MCP servers in turns. A turn opens with the rows of its agent's servers, whether
+// they can be reached or not; one statement says whether the tools that this process has read are
+// still those.
 import type { Config, McpServerSettings } from '../../config.ts';
 import type { TurnFeature, TurnParts } from '../../kernel/turn/context.ts';
 import type { ChangingTools } from '../../tools/toolset.ts';

@@ -5,7 +5,10 @@ import type { Service } from '../../kernel/use-cases/service.ts';
 import { requestMcpList } from './store/servers.ts';
 import { listServers } from './views.ts';
 
-/** The longest that a probe waits for a worker to have asked the server, and the time between two checks. */
+/**
+ * The longest that a probe waits for a worker to have asked the server, and the time between two
+ * checks.
+ */
 export const PROBE_MS = 40_000;
 const CHECK_MS = 100;
 

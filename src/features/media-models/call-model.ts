@@ -1,4 +1,5 @@
-// Calls a model of pictures or sounds for the kernel, which passes the gate before and stores its cost after.
+// Calls a model of pictures or sounds for the kernel, which passes the gate before and stores its
+// cost after.
 import { listServedProviders, secretsOf, type Config } from '../../config.ts';
 import { createRedact } from '../../config/secrets.ts';
 import { modelOfRef, providerOf } from '../../core/models.ts';
@@ -8,7 +9,10 @@ import { ModelError } from '../../model/model.ts';
 import { type PaidAnswer, type PaidWay, PaidCallError } from '../../tools/paid-call.ts';
 import { errorOutcome, type ToolOutcome } from '../../tools/tool.ts';
 
-/** A request to such a model, for limits and budgets: its text, and about how many tokens its answer has at most. */
+/**
+ * A request to such a model, for limits and budgets: its text, and about how many tokens its answer
+ * has at most.
+ */
 export function requestOf(model: string, text: string, maxTokens: number): ModelRequest {
   return {
     ...modelOfRef(model),
@@ -72,7 +76,10 @@ function toTokens(usage: unknown): TokenCounts | null {
   return { inputTokens, outputTokens, cacheReadTokens: 0, cacheWriteTokens: 0 };
 }
 
-/** The outcome of a tool whose call has no answer. A call that may have been made and paid is not made again (G11). Rethrows other errors. */
+/**
+ * The outcome of a tool whose call has no answer. A call that may have been made and paid is not
+ * made again (G11). Rethrows other errors.
+ */
 export function paidFailure(tool: string, error: unknown, { mayRepeat }: { mayRepeat: boolean }): ToolOutcome {
   if (!(error instanceof PaidCallError)) throw error;
   const { kind, message } = error;

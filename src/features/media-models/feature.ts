@@ -1,4 +1,5 @@
-// Models of pictures and sounds: the tools `image`, `image_generate` and `tts`, and the words of audio that comes with messages.
+// Models of pictures and sounds: the tools `image`, `image_generate` and `tts`, and the words of
+// audio that comes with messages.
 import type { Feature } from '../../kernel/features.ts';
 
 export const mediaModels: Feature = {

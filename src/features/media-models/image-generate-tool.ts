@@ -1,5 +1,6 @@
-// The `image_generate` tool: has a picture made and writes it into the workspace. Each picture is paid, so a call is an effect: it is never made
-// again by itself, and one whose answer is lost has an unknown outcome (G11).
+// The `image_generate` tool: has a picture made and writes it into the workspace. Each picture is
+// paid, so a call is an effect: it is never made again by itself, and one whose answer is lost has
+// an unknown outcome (G11).
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
 import { given } from '../../core/json.ts';
@@ -72,7 +73,10 @@ export function createImageGenerateTool(config: Config, settings: Settings): Too
   });
 }
 
-/** A picture as models answer it: its bytes, its base64, also in a `data:` address, or the address where it can be fetched. */
+/**
+ * A picture as models answer it: its bytes, its base64, also in a `data:` address, or the address
+ * where it can be fetched.
+ */
 async function readPicture(config: Config, answered: string | Uint8Array, call: ToolCall): Promise<Buffer> {
   if (typeof answered !== 'string') return Buffer.from(answered);
   if (IS_URL.test(answered)) return await fetchFile(config, answered, { ...call, bytesMax: PICTURE_BYTES_MAX });

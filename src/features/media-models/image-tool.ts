@@ -1,5 +1,5 @@
-// The `image` tool: a model that sees reads a picture of the workspace or of the web. The call is one as turns make them: with the same keys, limits,
-// budgets and prices.
+// The `image` tool: a model that sees reads a picture of the workspace or of the web. The call is
+// one as turns make them: with the same keys, limits, budgets and prices.
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
 import { joinText, type ImageBlock } from '../../core/content.ts';

@@ -13,7 +13,10 @@ interface Fetching {
   traceparent?: string | undefined;
 }
 
-/** The bytes of a file of the workspace or of the folders for media, or of an address. Throws `ImageFault`, `WebFetchError`. */
+/**
+ * The bytes of a file of the workspace or of the folders for media, or of an address. Throws
+ * `ImageFault`, `WebFetchError`.
+ */
 export async function readFileOrUrl(
   config: Config,
   name: string,
@@ -28,7 +31,10 @@ export async function readFileOrUrl(
   throw new ImageFault(reading.kind === 'too-large' ? `larger than ${bytesMax} bytes` : 'not found in the workspace');
 }
 
-/** The bytes of an address, by the rules of `web_fetch`. Throws `WebFetchError`, or the reason of the signal. */
+/**
+ * The bytes of an address, by the rules of `web_fetch`. Throws `WebFetchError`, or the reason of
+ * the signal.
+ */
 export async function fetchFile(
   { tools: { fetch } }: Config,
   url: string,

@@ -1,4 +1,5 @@
-// What calls of models of pictures and sounds are likely to cost, where files go, and how transcripts read.
+// What calls of models of pictures and sounds are likely to cost, where files go, and how
+// transcripts read.
 import { cutHead } from '../../core/text.ts';
 import { describeMedia } from '../../prompt/message-prompt.ts';
 import type { Media } from '../../core/inbound.ts';
@@ -10,7 +11,10 @@ interface UnitPrices {
   usdPerMinute?: number;
 }
 
-/** Of models that OpenAI does not bill by tokens: its list prices as of 2026, not read from a catalogue. */
+/**
+ * Of models that OpenAI does not bill by tokens: its list prices as of 2026, not read from a
+ * catalogue.
+ */
 const KNOWN_PRICES: Readonly<Record<string, UnitPrices>> = {
   'openai/tts-1': { usdPerMChars: 15 },
   'openai/tts-1-hd': { usdPerMChars: 30 },
@@ -35,7 +39,10 @@ export function likelyMinutes(bytes: number): number {
   return bytes / BYTES_PER_MINUTE_MIN;
 }
 
-/** By the subtype of what a message says, or by the end of a name. The name under which a file is sent has the subtype found here. */
+/**
+ * By the subtype of what a message says, or by the end of a name. The name under which a file is
+ * sent has the subtype found here.
+ */
 const AUDIO_TYPES: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries({
     'audio/ogg': 'ogg oga opus vorbis',
@@ -75,7 +82,10 @@ const SUFFIXES: Readonly<Record<string, readonly string[]>> = {
   aac: ['aac'],
 };
 
-/** The path with the suffix of what the file is: in place of the suffix of another picture or sound, or after what has none of these. */
+/**
+ * The path with the suffix of what the file is: in place of the suffix of another picture or sound,
+ * or after what has none of these.
+ */
 export function withSuffix(path: string, format: string): string {
   const [own = format, ...others] = SUFFIXES[format] ?? [];
   const [, rest = path, suffix = ''] = /^(.+)\.(\w+)$/s.exec(path) ?? [];
@@ -84,7 +94,10 @@ export function withSuffix(path: string, format: string): string {
   return `${isOfAnother ? rest : path}.${own}`;
 }
 
-/** The format of a sound by how it begins; null: it is not known, or the sound has no such beginning. */
+/**
+ * The format of a sound by how it begins; null: it is not known, or the sound has no such
+ * beginning.
+ */
 export function soundFormat(bytes: Uint8Array): string | null {
   const beginning = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
   const found = SOUND_BEGINNINGS.find(([, pattern]) => pattern.test(beginning));

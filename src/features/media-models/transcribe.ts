@@ -1,8 +1,10 @@
-// Speech to text: audio that comes with the messages of a turn is transcribed before the turn's next model call. A transcript is an entry of the turn,
-// committed with the row of its call: a retry finds both or neither. A message that is answered again in another turn has the same transcript.
+// Speech to text: audio that comes with the messages of a turn is transcribed before the turn's
+// next model call. A transcript is an entry of the turn, committed with the row of its call: a
+// retry finds both or neither. A message that is answered again in another turn has the same
+// transcript.
 //
-// Transcribing only reads, so a call that a crashed worker has left without an answer is made again; it may have been paid, and its cost counts as
-// an estimate.
+// Transcribing only reads, so a call that a crashed worker has left without an answer is made
+// again; it may have been paid, and its cost counts as an estimate.
 import { isPendingAudio } from '../../prompt/message-prompt.ts';
 import type { Config } from '../../config.ts';
 import type { InboundMessage, Media } from '../../core/inbound.ts';
@@ -113,7 +115,10 @@ async function addTranscript(
   });
 }
 
-/** The number of a call that an earlier worker has charged and left without an answer; null: there is none. */
+/**
+ * The number of a call that an earlier worker has charged and left without an answer; null: there
+ * is none.
+ */
 function findLost({ journal }: OpenedTurn): number | null {
   const { isCharged, park, progress } = journal.at;
   return isCharged || park !== null ? null : progress.calls;
@@ -158,7 +163,10 @@ async function transcribe(
   }
 }
 
-/** A transcription waits for limits and budgets as an answer does, and not for a model that is away. Throws what parks or ends the turn. */
+/**
+ * A transcription waits for limits and budgets as an answer does, and not for a model that is away.
+ * Throws what parks or ends the turn.
+ */
 async function callModel(
   context: TurnContext,
   turn: OpenedTurn,

@@ -1,4 +1,5 @@
-// The `tts` tool: has a text spoken and writes the sound into the workspace. Paid, so an effect, as `image_generate` is.
+// The `tts` tool: has a text spoken and writes the sound into the workspace. Paid, so an effect, as
+// `image_generate` is.
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
 import { given } from '../../core/json.ts';
@@ -10,7 +11,10 @@ import { fittingPath, planFile, writeFile } from './write-file.ts';
 import { soundFormat, unitCost } from './rules.ts';
 
 const TEXT_CHARS_MAX = 20_000;
-/** Models that are billed by tokens answer with about 20 for a second, and a second is at least 10 characters. */
+/**
+ * Models that are billed by tokens answer with about 20 for a second, and a second is at least 10
+ * characters.
+ */
 const TOKENS_PER_CHAR_MAX = 2;
 const TIMEOUT_MS = 180_000;
 

@@ -1,4 +1,5 @@
-// Where a tool writes the file that a model has made: a new file of the workspace. The place is checked before the model is paid.
+// Where a tool writes the file that a model has made: a new file of the workspace. The place is
+// checked before the model is paid.
 import { isAbsent } from '../../files/held-folder.ts';
 import { confinedTo } from '../../files/confines.ts';
 import { replaceInside, withFileInside } from '../../files/inside.ts';
@@ -18,7 +19,10 @@ export async function planFile(call: ToolCall, file: string | undefined): Promis
   }
 }
 
-/** Where a file of this format goes: under a name that fits it. `mark`: for a name whose fitting form another file has. */
+/**
+ * Where a file of this format goes: under a name that fits it. `mark`: for a name whose fitting
+ * form another file has.
+ */
 export async function fittingPath(
   call: ToolCall,
   file: string,

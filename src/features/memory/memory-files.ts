@@ -1,5 +1,6 @@
-// The files of an agent's memory: MEMORY.md and memory/*.md of its workspace, and nothing else (G30). A file counts only when it is a
-// regular one at its real path; nothing is read through links. Files are hashed again only when they changed.
+// The files of an agent's memory: MEMORY.md and memory/*.md of its workspace, and nothing else
+// (G30). A file counts only when it is a regular one at its real path; nothing is read through
+// links. Files are hashed again only when they changed.
 import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
@@ -37,7 +38,10 @@ const FILE_BYTES_MAX = 1024 * 1024;
 const FILES_MAX = 1000;
 /** Files that are read in parallel. */
 const READERS = 8;
-/** A file that changed so short a time before it was read may change again under the same stamp: it is read again. */
+/**
+ * A file that changed so short a time before it was read may change again under the same stamp: it
+ * is read again.
+ */
 const SETTLED_MS = 2_000;
 
 type HashedFile = Pick<MemoryFile, 'sha256' | 'isText'>;
@@ -45,7 +49,9 @@ type HashedFile = Pick<MemoryFile, 'sha256' | 'isText'>;
 /** The cached facts of a hashed file. */
 const seen = new LRUCache<string, HashedFile & { stamp: string }>({ max: 20_000 });
 
-/** The memory in a workspace, newest names first. Rejects with the signal's reason after an abort. */
+/**
+ * The memory in a workspace, newest names first. Rejects with the signal's reason after an abort.
+ */
 export async function listMemory(workspaceDir: string, signal: AbortSignal): Promise<MemoryListing> {
   const { path: root } = await resolveInside('.', confinedTo(workspaceDir));
   const entries = (await orAbsent(listInside('memory', confinedTo(root)))) ?? [];

@@ -1,5 +1,6 @@
-// Memories as the search finds them: cut into pieces, and as text that can be compared. A piece is the lines of one section, as many as fit. It knows its
-// lines and the headings above it, so that a hit deep in a long section still says what it is about.
+// Memories as the search finds them: cut into pieces, and as text that can be compared. A piece is
+// the lines of one section, as many as fit. It knows its lines and the headings above it, so that a
+// hit deep in a long section still says what it is about.
 import { cutHead, cutPiece } from '../../core/text.ts';
 import { readHeading } from '../../prompt/markdown-heading.ts';
 
@@ -7,13 +8,18 @@ import { readHeading } from '../../prompt/markdown-heading.ts';
 export interface MemoryChunk {
   firstLine: number;
   lastLine: number;
-  /** The headings above it, outermost first, ` > ` between them; its own first line is not among them. */
+  /**
+   * The headings above it, outermost first, ` > ` between them; its own first line is not among
+   * them.
+   */
   headings: string;
   text: string;
 }
 
 export interface ChunkLimits {
-  /** The most of one chunk, in UTF-16 units; a longer line is cut into several of the same number. */
+  /**
+   * The most of one chunk, in UTF-16 units; a longer line is cut into several of the same number.
+   */
   charsMax: number;
   /** Further chunks are left out. */
   chunksMax: number;
@@ -22,7 +28,10 @@ export interface ChunkLimits {
 const FENCE = /^ {0,3}(```+|~~~+)/;
 const HEADING_CHARS_MAX = 120;
 
-/** The chunks of a Markdown text, in order. Each line that is not blank is in one of them, unless there are too many. */
+/**
+ * The chunks of a Markdown text, in order. Each line that is not blank is in one of them, unless
+ * there are too many.
+ */
 export function chunkMarkdown(content: string, { charsMax, chunksMax }: ChunkLimits): MemoryChunk[] {
   const chunks: MemoryChunk[] = [];
   const outline: (string | undefined)[] = [];
@@ -56,7 +65,9 @@ export function chunkMarkdown(content: string, { charsMax, chunksMax }: ChunkLim
   return chunks.slice(0, chunksMax);
 }
 
-/** The code fence that is open after a line; only one of the same characters, no shorter, closes it. */
+/**
+ * The code fence that is open after a line; only one of the same characters, no shorter, closes it.
+ */
 function fenceAfter(fence: string | null, text: string): string | null {
   const mark = FENCE.exec(text)?.[1];
   if (mark === undefined) return fence;
@@ -113,8 +124,10 @@ export interface MemoryAddition {
   current: readonly MemoryFileRef[];
 }
 
-// Text as the search over memories compares it: without case, compatibility forms and Latin accents, and with blanks between the words
-// of scripts that write none. A Korean word is followed by its forms without particles, which Korean writes without a blank. Memories and queries go through the same function, so that they agree in every locale of the database.
+// Text as the search over memories compares it: without case, compatibility forms and Latin
+// accents, and with blanks between the words of scripts that write none. A Korean word is followed
+// by its forms without particles, which Korean writes without a blank. Memories and queries go
+// through the same function, so that they agree in every locale of the database.
 
 const WITHOUT_BLANKS =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
@@ -150,7 +163,10 @@ export function separateWords(text: string): string {
   return WITHOUT_BLANKS.test(plain) ? splitWords(plain).join(' ') : plain;
 }
 
-/** The word, then without its last particle, and so on: what ends like a particle may be part of the noun, so each form counts. */
+/**
+ * The word, then without its last particle, and so on: what ends like a particle may be part of the
+ * noun, so each form counts.
+ */
 function listForms(word: string): string[] {
   const forms = [word];
   for (let form = word; forms.length <= PARTICLES_MAX; forms.push(form)) {

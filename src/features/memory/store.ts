@@ -1,6 +1,7 @@
-// The search index over memories. A search names the files of an agent by path and content hash, as they are on disk at that time,
-// and finds only in those: there is nothing to invalidate, and a worker with other files gets other results. What is not indexed yet
-// is named in the answer; the caller adds it and searches again.
+// The search index over memories. A search names the files of an agent by path and content hash, as
+// they are on disk at that time, and finds only in those: there is nothing to invalidate, and a
+// worker with other files gets other results. What is not indexed yet is named in the answer; the
+// caller adds it and searches again.
 import {
   searchText,
   type MemoryAddition,
@@ -12,11 +13,15 @@ import {
 import { storableText } from '../../core/text.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 
-/** Contents that are not on disk any more are kept this long: another worker may see the disk a little later. */
+/**
+ * Contents that are not on disk any more are kept this long: another worker may see the disk a
+ * little later.
+ */
 const OUTDATED_AFTER = '1 hour';
 
-// The score is the share of the query's words that a chunk has, each weighted by how rare it is among all chunks; between equals the nearer
-// together the better, then the newer note. Lexemes hold no blanks, so in the text of a query of plain words ` & ` can only be the operator.
+// The score is the share of the query's words that a chunk has, each weighted by how rare it is
+// among all chunks; between equals the nearer together the better, then the newer note. Lexemes
+// hold no blanks, so in the text of a query of plain words ` & ` can only be the operator.
 export const searchMemory = literalQuery({
   name: 'search-memory',
   purpose: 'Find the best chunks of the named files. Answers also which files are not indexed.',

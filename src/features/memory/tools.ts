@@ -24,8 +24,9 @@ export function createMemoryTools({ database }: Pick<Service, 'database'>): Tool
   return [createMemorySearchTool(index), memoryGetTool];
 }
 
-// The `memory_search` tool: finds lines in MEMORY.md and memory/*.md. The files are compared with the index at each search and what has
-// changed is indexed first, so that a note is found as soon as it is written.
+// The `memory_search` tool: finds lines in MEMORY.md and memory/*.md. The files are compared with
+// the index at each search and what has changed is indexed first, so that a note is found as soon
+// as it is written.
 
 /** Where memories are indexed, see `src/features/memory/store.ts`. */
 export interface MemoryIndex {
@@ -92,7 +93,10 @@ function chunked({ path, sha256, content }: MemoryFile): ChunkedFile {
   return { path, sha256, chunks: chunkMarkdown(content, CHUNK_LIMITS) };
 }
 
-/** Each passage after the line that names its place: `memory/2026-01-31.md#L4-L9 (score 0.82) under Work > Plans`. */
+/**
+ * Each passage after the line that names its place: `memory/2026-01-31.md#L4-L9 (score 0.82) under
+ * Work > Plans`.
+ */
 function describe(hits: readonly MemoryHit[], query: string, { files, notText, leftOut }: MemoryListing): ToolOutcome {
   const notes = leftOut > 0 ? [`[${leftOut} files were not searched, because there are too many.]`] : [];
   if (notText.length > 0) notes.push(`[Not searched: ${notText.join(', ')} ${NOT_TEXT}; convert it to UTF-8.]`);

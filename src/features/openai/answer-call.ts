@@ -1,4 +1,5 @@
-// The second half of a request of a client: its answer, sent while the turn runs or when it has ended. The turn does not depend on it.
+// The second half of a request of a client: its answer, sent while the turn runs or when it has
+// ended. The turn does not depend on it.
 import { toDollars } from '../../core/prices.ts';
 import { isRefusal, Segment, type SegmentEnd, type WantedCall } from './rules/segment.ts';
 import type { ChatToolCall } from './rules/chat-objects.ts';
@@ -60,7 +61,10 @@ function createReader({ views }: ApiContext, { turn }: OpenCall) {
   return (page: { after: bigint; limit: number }) => readEvents(views, filter, page);
 }
 
-/** Follows it until it ends, for at most the duration of the request; `timeoutMs` null: without a limit. */
+/**
+ * Follows it until it ends, for at most the duration of the request; `timeoutMs` null: without a
+ * limit.
+ */
 export async function follow(
   { context, services }: Api,
   request: AnyRequest,
@@ -92,7 +96,10 @@ export async function follow(
   return result.kind === 'lost' ? await rememberedEnd(context, call) : result;
 }
 
-/** Answers when the call has ended, with what `show` makes of its end. Throws the `Problem` of a turn that failed. */
+/**
+ * Answers when the call has ended, with what `show` makes of its end. Throws the `Problem` of a
+ * turn that failed.
+ */
 export async function answerWhole(
   api: Api,
   request: AnyRequest,

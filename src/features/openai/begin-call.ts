@@ -1,5 +1,6 @@
-// The first half of a request of a client: it becomes a message of a session, or the results that a turn waits for. All of it is stored
-// before the answer begins, and a request that comes again finds what the first one has begun.
+// The first half of a request of a client: it becomes a message of a session, or the results that a
+// turn waits for. All of it is stored before the answer begins, and a request that comes again
+// finds what the first one has begun.
 import { cutHead } from '../../core/text.ts';
 import { modelRefOf } from '../../config.ts';
 import { type CallerRequest, pickOptions, withOptions } from '../../core/input-options.ts';
@@ -152,7 +153,10 @@ async function resolveKey(
   return { scope, key, sha256 };
 }
 
-/** A turn of the session may wait for results that come with a new message: they are first, or the model would never have them. */
+/**
+ * A turn of the session may wait for results that come with a new message: they are first, or the
+ * model would never have them.
+ */
 async function refuseLateResults({ views }: ApiContext, { key }: Target, { late }: Conversation): Promise<void> {
   const [first] = late?.results ?? [];
   const call = first === undefined ? null : parseCallerCallId(first.callId);
@@ -161,7 +165,10 @@ async function refuseLateResults({ views }: ApiContext, { key }: Target, { late 
     throw fieldProblem(late?.path ?? '', 'send the results of the tools first, and this message after their answer');
 }
 
-/** The value of a header that takes one of two words, the first when it is not there. Throws `Problem` 400. */
+/**
+ * The value of a header that takes one of two words, the first when it is not there. Throws
+ * `Problem` 400.
+ */
 function readChoice<Choice extends string>(
   request: AnyRequest,
   name: string,

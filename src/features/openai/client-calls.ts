@@ -1,4 +1,5 @@
-// What the OpenAI-compatible endpoints store: the message of a request, the results of tools that its client runs, and what its client takes back.
+// What the OpenAI-compatible endpoints store: the message of a request, the results of tools that
+// its client runs, and what its client takes back.
 import type { ToolResultBlock } from '../../core/content.ts';
 import type { SessionKey } from '../../core/ids.ts';
 import { channelOf, type InboundMessage } from '../../core/inbound.ts';
@@ -18,7 +19,10 @@ export type ClientAcceptance =
   | { kind: 'accepted'; messageId: string; /** True: an equal request was first. */ isReplay: boolean }
   | Exclude<AcceptResult, { kind: 'accepted' | 'duplicate' }>;
 
-/** Accepts it; sent again with its key, it is the message of the first time. Rejects as `acceptMessage` does. */
+/**
+ * Accepts it; sent again with its key, it is the message of the first time. Rejects as
+ * `acceptMessage` does.
+ */
 export async function acceptClientMessage(
   service: Service,
   message: {
@@ -57,7 +61,10 @@ export async function answerCallerCalls(
   publish(await transaction(database.hot, (tx) => settleCalls(tx, answers)));
 }
 
-/** Cancels a message that still waits, for its client; false: it does not wait any more, or a worker is just taking it. */
+/**
+ * Cancels a message that still waits, for its client; false: it does not wait any more, or a worker
+ * is just taking it.
+ */
 export async function cancelWaiting(
   { database, publish }: Service,
   messageId: string,

@@ -10,8 +10,9 @@ const DAY_MS = 86_400_000;
 const PART_BYTES = 1_048_576;
 
 /**
- * Stores a file. False: the upload took longer than uploads may, so its rest was not read. `finish` is called after the last byte, for the key
- * of the request. Rejects with what reading rejects with, and as `isKeyTaken` says. Nothing is kept of a file that is not stored.
+ * Stores a file. False: the upload took longer than uploads may, so its rest was not read. `finish`
+ * is called after the last byte, for the key of the request. Rejects with what reading rejects
+ * with, and as `isKeyTaken` says. Nothing is kept of a file that is not stored.
  */
 export async function uploadFile(
   { config, database }: Service,

@@ -1,5 +1,6 @@
-// Tool calls that an OpenAI client runs (docs/decisions/0069). The agent's calls of the same answer run first; the turn is parked until the client has
-// sent the results of its own, and fails if it does not in time.
+// Tool calls that an OpenAI client runs (docs/decisions/0069). The agent's calls of the same answer
+// run first; the turn is parked until the client has sent the results of its own, and fails if it
+// does not in time.
 import { findCaller, findCallerTool } from '../../core/input-options.ts';
 import { callerCallId } from '../../core/client-ids.ts';
 import type { TurnFeature, TurnParts } from '../../kernel/turn/context.ts';
@@ -25,7 +26,8 @@ export function clientTools({ config }: TurnParts): TurnFeature {
       async hold({ journal }, calls) {
         const caller = findCaller(journal.at.inputs);
         const { callerNames } = journal.attempt.requests.rules.view;
-        // The agent may have got a tool of this name since the turn was opened. A turn of an earlier version had none of a client's in its place.
+        // The agent may have got a tool of this name since the turn was opened. A turn of an
+        // earlier version had none of a client's in its place.
         const isKnown = callerNames !== undefined;
         const own = calls.filter(
           ({ call, tool }) =>

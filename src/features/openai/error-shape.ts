@@ -1,4 +1,5 @@
-// Errors in OpenAI's shape, for its clients: which of them they try again by themselves depends on the status and on `x-should-retry`.
+// Errors in OpenAI's shape, for its clients: which of them they try again by themselves depends on
+// the status and on `x-should-retry`.
 import type { OpenAiError } from '../../contract/answers.ts';
 import type { ForeignForm } from '../../api/route.ts';
 import type { Problem, ProblemCode } from '../../api/problem.ts';
@@ -31,7 +32,10 @@ function toErrorType(code: ProblemCode, status: number): string {
   return status >= 500 ? 'server_error' : 'invalid_request_error';
 }
 
-/** The headers of a problem: OpenAI's clients repeat some requests by themselves, which helps with some of these alone. */
+/**
+ * The headers of a problem: OpenAI's clients repeat some requests by themselves, which helps with
+ * some of these alone.
+ */
 function toOpenAiHeaders({ code, status }: Problem): Record<string, string> {
   const isLasting =
     code === 'insufficient_quota' || code === 'turn_failed' || (status < 500 && status !== 429 && status !== 408);

@@ -1,4 +1,5 @@
-// The endpoints of OpenAI's clients: chat completions, responses, files, batches and models, over the same sessions and turns.
+// The endpoints of OpenAI's clients: chat completions, responses, files, batches and models, over
+// the same sessions and turns.
 import type { Feature } from '../../kernel/features.ts';
 
 export const openai: Feature = {

@@ -1,4 +1,5 @@
-// Which session a request is for: one that it names, the chat of its user that its history continues, or a new one.
+// Which session a request is for: one that it names, the chat of its user that its history
+// continues, or a new one.
 import type { AgentSettings } from '../../config.ts';
 import type { ApiContext } from '../../api/context.ts';
 import { parseSessionKey } from '../../api/parse-json.ts';
@@ -34,8 +35,9 @@ interface AskedTarget {
 }
 
 /**
- * The chat of a user that the history continues; with the mode `fork`, the last of those that begin with the same words if it continues none. Otherwise
- * a new one: a client that names its user need not name the chat.
+ * The chat of a user that the history continues; with the mode `fork`, the last of those that begin
+ * with the same words if it continues none. Otherwise a new one: a client that names its user need
+ * not name the chat.
  */
 async function chatTarget(
   { views }: ApiContext,
@@ -54,7 +56,10 @@ async function chatTarget(
   return last === undefined ? fresh : { key: parseSessionKey(last, 'user'), isNamed: true };
 }
 
-/** The session for which the API key of the request uses this name. It belongs to this key, and to those that replace it, alone: both names count whole. */
+/**
+ * The session for which the API key of the request uses this name. It belongs to this key, and to
+ * those that replace it, alone: both names count whole.
+ */
 export async function ownTarget(
   { views }: ApiContext,
   { principal: { owner } }: AnyRequest,

@@ -1,6 +1,7 @@
-// Follows a turn for one request of a client: the past from the database, then the tail, all of it through a `Segment`. It ends with the
-// segment, when the client leaves, or when the time is over; the turn continues in any case.
-// The call that a request began can be stopped, too: its message while it waits, or the turn that has claimed it.
+// Follows a turn for one request of a client: the past from the database, then the tail, all of it
+// through a `Segment`. It ends with the segment, when the client leaves, or when the time is over;
+// the turn continues in any case. The call that a request began can be stopped, too: its message
+// while it waits, or the turn that has claimed it.
 import type { ServerResponse } from 'node:http';
 import { Segment, withoutBrokenCalls, type SegmentEnd } from './rules/segment.ts';
 import type { EventPage, EventRow } from '../../kernel/views/events.ts';
@@ -35,7 +36,10 @@ export interface FollowOptions {
   isPast: boolean;
 }
 
-/** `gone`: the client has disconnected. `stopped`: the process stops. `cut`: see `AnswerSink`. `lost`: the events of the end are deleted. */
+/**
+ * `gone`: the client has disconnected. `stopped`: the process stops. `cut`: see `AnswerSink`.
+ * `lost`: the events of the end are deleted.
+ */
 export type Followed = { kind: 'ended'; end: SegmentEnd } | { kind: 'gone' | 'stopped' | 'late' | 'cut' | 'lost' };
 
 const PAGE_EVENTS = 500;
@@ -130,7 +134,10 @@ export class FollowedTurn implements OpenStream {
   }
 }
 
-/** All of the past after an id: only as a whole it says which calls were made again. `cursor`: everything up to it was read. */
+/**
+ * All of the past after an id: only as a whole it says which calls were made again. `cursor`:
+ * everything up to it was read.
+ */
 export async function readPast(
   read: FollowOptions['read'],
   after: bigint,
@@ -148,7 +155,10 @@ export async function readPast(
   return { events: withoutBrokenCalls(events), cursor };
 }
 
-/** A worker that has just claimed a message opens its turn within some milliseconds; meanwhile there is nothing to stop. */
+/**
+ * A worker that has just claimed a message opens its turn within some milliseconds; meanwhile there
+ * is nothing to stop.
+ */
 const POLLS_MAX = 50;
 const POLL_MS = 100;
 

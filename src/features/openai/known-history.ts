@@ -1,5 +1,6 @@
-// The history that a client sends against the one that is stored. A fresh session begins with what the client has sent. In a session that has
-// a history, the stored one counts; a client that wants its own can have a fork.
+// The history that a client sends against the one that is stored. A fresh session begins with what
+// the client has sent. In a session that has a history, the stored one counts; a client that wants
+// its own can have a fork.
 import { hash } from 'node:crypto';
 import { cutHead } from '../../core/text.ts';
 import { partHistory, type ClientEntry, type StoredHistory } from './rules/conversation.ts';
@@ -31,7 +32,10 @@ export interface Target {
 /** The session that a request is for. */
 export interface KnownHistory {
   key: SessionKey;
-  /** The client's earlier messages that are stored before its message, unless the session has more than `after` entries already. */
+  /**
+   * The client's earlier messages that are stored before its message, unless the session has more
+   * than `after` entries already.
+   */
   begin: { entries: readonly ClientEntry[]; after: number };
   /** True when the client's history differs from the stored one. */
   differs: boolean;

@@ -1,4 +1,5 @@
-// Lists as OpenAI's clients page through them (the next page is after the last id of this one), and the headers that their requests may have.
+// Lists as OpenAI's clients page through them (the next page is after the last id of this one), and
+// the headers that their requests may have.
 import { z } from 'zod';
 import { fail } from './read-parts.ts';
 import type { Route } from '../../api/route.ts';

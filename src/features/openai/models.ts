@@ -1,4 +1,5 @@
-// The models of the OpenAI-compatible endpoints: the agents, and the models that they can be asked to use.
+// The models of the OpenAI-compatible endpoints: the agents, and the models that they can be asked
+// to use.
 import { cutHead } from '../../core/text.ts';
 import { agentOf, isAgent, modelFault, type AgentSettings, type Config } from '../../config.ts';
 import { fieldProblem, type Problem } from '../../api/problem.ts';
@@ -13,7 +14,10 @@ export interface ChosenModel {
   model?: string;
 }
 
-/** The agent and the model that a request names. Throws `Problem` 404 if one does not exist. `agentId`: from its header. */
+/**
+ * The agent and the model that a request names. Throws `Problem` 404 if one does not exist.
+ * `agentId`: from its header.
+ */
 export function chooseModel(config: Config, name: string, agentId: string | undefined): ChosenModel {
   const prefix = AGENT_PREFIXES.find((one) => name.startsWith(one));
   const wanted = prefix === undefined ? (agentId ?? findDefaultAgent(config)) : name.slice(prefix.length);

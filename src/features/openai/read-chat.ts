@@ -1,4 +1,5 @@
-// The body of a chat completion: every parameter is used, named as ignored, or refused with its name.
+// The body of a chat completion: every parameter is used, named as ignored, or refused with its
+// name.
 import { z } from 'zod';
 import type { ResponseFormat } from '../../core/response-format.ts';
 import type { ClientMessage } from './rules/conversation.ts';
@@ -138,7 +139,10 @@ const body = z.strictObject({
   ...IGNORED,
 });
 
-/** Reads the body; the arguments of its calls are nested `depthMax` levels at most. Throws `Problem` with the parameter that does not fit. */
+/**
+ * Reads the body; the arguments of its calls are nested `depthMax` levels at most. Throws `Problem`
+ * with the parameter that does not fit.
+ */
 export function readChat(raw: unknown, depthMax: number): ChatRequest {
   const data = parseWith(body, raw, 'invalid_body');
   const tools = readTools('chat', data.tools, data.tool_choice);

@@ -19,8 +19,9 @@ const FILENAME_CHARS_MAX = 500;
 const FRAME_BYTES_MAX = 1_048_576;
 
 /**
- * Reads a form up to its file, which must be the field `file`, and gives it to `take`. Fields that follow the file are in `fields` when its content has
- * ended. Throws `Problem`, also from `content`.
+ * Reads a form up to its file, which must be the field `file`, and gives it to `take`. Fields that
+ * follow the file are in `fields` when its content has ended. Throws `Problem`, also from
+ * `content`.
  */
 export async function readForm<Result>(
   body: Readable,
@@ -44,7 +45,8 @@ export async function readForm<Result>(
     if (name !== 'file' || found !== null) return void stream.resume();
     found = stream;
     const content = readContent(stream, { bytesMax, ended: ended.promise });
-    // A part of the type application/octet-stream is a file without a name, too. The database stores no NUL character.
+    // A part of the type application/octet-stream is a file without a name, too. The database
+    // stores no NUL character.
     const named = ((filename as string | undefined) ?? '').replaceAll('\u0000', '');
     take({ filename: cutHead(named === '' ? 'file' : named, FILENAME_CHARS_MAX), fields, content }).then(
       taken.resolve,

@@ -1,4 +1,5 @@
-// The parts that chat completions and responses have in common: contents, images and levels of thinking.
+// The parts that chat completions and responses have in common: contents, images and levels of
+// thinking.
 import { z } from 'zod';
 import type { ResponseFormat } from '../../core/response-format.ts';
 import { responseFormat } from '../../config/schema-inputs.ts';
@@ -39,7 +40,10 @@ export function textOfContent(content: string | readonly ({ text: string } | { r
   return content.map((part) => ('text' in part ? part.text : part.refusal)).join('\n');
 }
 
-/** The stop sequences that a model takes, and those of them that are not blank; a model refuses blank ones. */
+/**
+ * The stop sequences that a model takes, and those of them that are not blank; a model refuses
+ * blank ones.
+ */
 export function toStops(stop: string | readonly string[] | null | undefined): { stop?: string[]; ignored: string[] } {
   const all = typeof stop === 'string' ? [stop] : (stop ?? []);
   const kept = all.filter((sequence) => !isBlank(sequence));
@@ -52,7 +56,10 @@ export const answerFormat = z
   .looseObject({ type: z.enum(FORMATS, { error: `expected ${FORMATS.join(', ')}` }) })
   .nullish();
 
-/** The form of the answer, from a format of one of OpenAI's APIs; `inner`: the field that has the name and the schema, if one has them. */
+/**
+ * The form of the answer, from a format of one of OpenAI's APIs; `inner`: the field that has the
+ * name and the schema, if one has them.
+ */
 export function toResponseFormat(
   format: z.output<typeof answerFormat>,
   path: string,
@@ -101,7 +108,10 @@ function parseImage(value: unknown, path: string): ClientPart {
   };
 }
 
-/** The arguments of a call in a history, under the rules of a body: with every digit of their integers, and no deeper than `depthMax`. */
+/**
+ * The arguments of a call in a history, under the rules of a body: with every digit of their
+ * integers, and no deeper than `depthMax`.
+ */
 export function parseArguments(json: string, path: string, depthMax: number): object {
   try {
     const value = parseJson(Buffer.from(json === '' ? '{}' : json), depthMax);

@@ -65,7 +65,10 @@ const body = z.strictObject({
   ...IGNORED,
 });
 
-/** Reads the body; the arguments of its calls are nested `depthMax` levels at most. Throws `Problem` with the parameter that does not fit. */
+/**
+ * Reads the body; the arguments of its calls are nested `depthMax` levels at most. Throws `Problem`
+ * with the parameter that does not fit.
+ */
 export function readResponse(raw: unknown, depthMax: number): ResponseRequest {
   const data = parseWith(body, raw, 'invalid_body');
   const tools = readTools('responses', data.tools, data.tool_choice);

@@ -1,5 +1,6 @@
-// The tools of a request in either of OpenAI's forms, and which of them the model may or must call. Functions, tools whose input is a text (`custom`)
-// and both in namespaces are tools that the client runs. All others are services of OpenAI: those that the agent has, too, are its own tools.
+// The tools of a request in either of OpenAI's forms, and which of them the model may or must call.
+// Functions, tools whose input is a text (`custom`) and both in namespaces are tools that the
+// client runs. All others are services of OpenAI: those that the agent has, too, are its own tools.
 import { z } from 'zod';
 import { parseWith } from '../../api/parse-json.ts';
 import type { AgentSettings, Config } from '../../config.ts';
@@ -146,7 +147,10 @@ export function customText(input: unknown): string {
   return typeof text === 'string' ? text : JSON.stringify(input ?? '');
 }
 
-/** Gives each tool of a namespace a name that no other tool has. Throws when the client calls two tools the same. */
+/**
+ * Gives each tool of a namespace a name that no other tool has. Throws when the client calls two
+ * tools the same.
+ */
 function nameTools(tools: readonly PlacedTool[]): CallerTool[] {
   const outside = tools.filter(({ known }) => known?.namespace === undefined);
   const taken = new Set(outside.map((tool) => tool.name.toLowerCase()));
@@ -173,7 +177,10 @@ export interface ToolName {
   namespace?: string | null | undefined;
 }
 
-/** The name of the tool that a call of the history has called; the tools of the request need not have it. */
+/**
+ * The name of the tool that a call of the history has called; the tools of the request need not
+ * have it.
+ */
 export function nameOfCalled(tools: readonly CallerTool[], called: ToolName): string {
   const { name: own, namespace: outer } = called;
   return findTool(tools, called)?.name ?? (outer ? freeToolName(joinNames(outer, own), new Set()) : own);
@@ -240,7 +247,10 @@ const OURS: ReadonlyMap<string, string> = new Map([
   ['image_generation', 'image_generate'],
 ]);
 
-/** What a request asks of tools, for this agent. `ignored`: the places of those that are left out. Throws when the choice needs one of these. */
+/**
+ * What a request asks of tools, for this agent. `ignored`: the places of those that are left out.
+ * Throws when the choice needs one of these.
+ */
 export function chooseTools(
   config: Config,
   agent: AgentSettings,

@@ -26,7 +26,10 @@ export async function findResponse(api: Api, id: string, { isSentWhole }: { isSe
   return await openCall(api, { ...name, isReplay: false, ignored: [] }, { isSentWhole });
 }
 
-/** The response with an id. Throws `Problem` 404 for an unknown id, and for a response that was deleted. */
+/**
+ * The response with an id. Throws `Problem` 404 for an unknown id, and for a response that was
+ * deleted.
+ */
 export async function knownName({ context }: Pick<Api, 'context'>, id: string): Promise<ResponseName> {
   const name = parseResponseId(id);
   if (name === null || (await isHiddenResponse(context.views, name))) throw notFound(`response ${cutHead(id, 100)}`);
@@ -93,7 +96,10 @@ export async function conversationTarget(
   return body.previousId === undefined ? null : await afterResponse(api, body.previousId, keyed);
 }
 
-/** The session of a response if nothing follows it there; otherwise a fork after its turn, the same one for a request with the same key. */
+/**
+ * The session of a response if nothing follows it there; otherwise a fork after its turn, the same
+ * one for a request with the same key.
+ */
 async function afterResponse(api: Api, id: string, keyed: KeyedRequest): Promise<Target> {
   const { views, service } = api.context;
   const name = await knownName(api, id).catch((error: unknown) => {
@@ -116,7 +122,10 @@ async function afterResponse(api: Api, id: string, keyed: KeyedRequest): Promise
 
 const reference = z.looseObject({ type: z.literal('item_reference').nullish(), id: z.string() });
 
-/** The body with the items in place of references to them. Throws `Problem` 404 for an item that this caller has not got, or that is gone. */
+/**
+ * The body with the items in place of references to them. Throws `Problem` 404 for an item that
+ * this caller has not got, or that is gone.
+ */
 export async function withItems(api: Pick<Api, 'context'>, { principal, body }: AnyRequest): Promise<unknown> {
   const { input, ...rest } = (body ?? {}) as { input?: unknown };
   if (!Array.isArray(input)) return body;

@@ -1,4 +1,5 @@
-// Server-sent events of an answer. The headers are sent with the first byte, so a failure before it is an answer with a status.
+// Server-sent events of an answer. The headers are sent with the first byte, so a failure before it
+// is an answer with a status.
 import { beginEventStream } from '../../api/event-frame.ts';
 import { ANSWERED, type AnyRequest } from '../../api/route.ts';
 

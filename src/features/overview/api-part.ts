@@ -1,5 +1,6 @@
-// What an API shows of the whole service: what keeps it from working, and the metrics that a scrape reads from the database, by two queries for all.
-// They are absent when the database does not answer.
+// What an API shows of the whole service: what keeps it from working, and the metrics that a scrape
+// reads from the database, by two queries for all. They are absent when the database does not
+// answer.
 import { Counter, type Gauge, type Registry } from 'prom-client';
 import { shareNext } from '../../coalesce.ts';
 import { answerWithin } from '../../api/problem.ts';
@@ -43,7 +44,10 @@ export function scrapedMetrics(reads: ViewDatabase): AddMetrics {
   };
 }
 
-/** Adds what a scrape reads from the database. Returns the function that replaces the values of the scrape before; null: there are none. */
+/**
+ * Adds what a scrape reads from the database. Returns the function that replaces the values of the
+ * scrape before; null: there are none.
+ */
 function createScraped(registry: Registry): (stats: StatsView | null, figures: ScrapeFigures | null) => void {
   const names = Object.keys(SCRAPED_METRICS) as ScrapedName[];
   const metrics = names.map((name) => [name, metricIn(registry, name) as Counter | Gauge] as const);
@@ -101,7 +105,8 @@ function samplesOfFigures(figures: ScrapeFigures) {
     holdfast_workers: samplesBy('role', figures.workers),
     holdfast_troubles: HEALTH_KINDS.map((kind): Sample => [figures.troubles[kind] ?? 0, { kind }]),
     holdfast_parked_turns: samplesBy('code', figures.parkedTurns),
-    // A message that waits for a parked turn has the reason of that turn; the oldest of a lane and a reason is set last.
+    // A message that waits for a parked turn has the reason of that turn; the oldest of a lane and
+    // a reason is set last.
     holdfast_lane_oldest_wait_seconds: figures.oldestWaits
       .toSorted((one, other) => one.ageMs - other.ageMs)
       .map(({ lane, code, ageMs }): Sample => [ageMs / 1000, { lane, code }]),

@@ -1,4 +1,5 @@
-// `holdfast attention`: the problems that need an operator, and what an operator decides about them.
+// `holdfast attention`: the problems that need an operator, and what an operator decides about
+// them.
 import { command, lists, prints, type Words } from '../../cli/command.ts';
 import { createDurationParser } from '../../cli/options.ts';
 import type { Style } from '../../cli/table.ts';

@@ -1,4 +1,5 @@
-// The overview: figures of the service, its health, and the problems that need an operator, with what operators have decided about them.
+// The overview: figures of the service, its health, and the problems that need an operator, with
+// what operators have decided about them.
 import type { Feature } from '../../kernel/features.ts';
 
 export const overview: Feature = {

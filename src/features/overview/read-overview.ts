@@ -1,4 +1,5 @@
-// The overview and what needs a person, as the API shows them: the figures of the database with the budgets as this process knows them.
+// The overview and what needs a person, as the API shows them: the figures of the database with the
+// budgets as this process knows them.
 import { budgetBookOf } from '../budgets/rounds.ts';
 import { hash } from 'node:crypto';
 import {

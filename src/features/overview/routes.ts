@@ -1,5 +1,5 @@
-// The figures that dashboards ask for again and again, and what an operator decides about a problem. All requests of a second share one read, and an
-// answer that has not changed is 304.
+// The figures that dashboards ask for again and again, and what an operator decides about a
+// problem. All requests of a second share one read, and an answer that has not changed is 304.
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Answer } from '../../api/answer.ts';

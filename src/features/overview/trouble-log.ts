@@ -1,12 +1,15 @@
-// Logs faults of the service: one line when a fault begins, and one when it is over. Every process that an operator watches anyway logs them,
-// because they concern the service, not one process.
+// Logs faults of the service: one line when a fault begins, and one when it is over. Every process
+// that an operator watches anyway logs them, because they concern the service, not one process.
 import { formatSubject } from './rules/attention.ts';
 import { wordsOfHealth, type HealthFact } from './rules/service-health.ts';
 import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { HEALTH_FACTS_SQL, readServiceHealth } from './views/service-health.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';
 
-/** A process is lost 9 s after its last report: with this interval, its loss is logged within 10 s of it, in milliseconds. */
+/**
+ * A process is lost 9 s after its last report: with this interval, its loss is logged within 10 s
+ * of it, in milliseconds.
+ */
 const POLL_MS = 1_000;
 
 /** Opens it. */

@@ -1,5 +1,6 @@
-// Anthropic's Message Batches API as a `BatchPort`, through the SDK. The body of a submission is put together from the stored texts and sent as
-// it is; the results are read line by line. Only the configured address is called, whatever `results_url` says.
+// Anthropic's Message Batches API as a `BatchPort`, through the SDK. The body of a submission is
+// put together from the stored texts and sent as it is; the results are read line by line. Only the
+// configured address is called, whatever `results_url` says.
 import { hash } from 'node:crypto';
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import { cutHead } from '../../core/text.ts';

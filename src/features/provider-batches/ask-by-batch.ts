@@ -1,6 +1,7 @@
-// Asks the model through a batch of the provider. One round is a hop: one write charges the call and stores its request, the next one parks the
-// turn; a later claim of the turn finds the answer and uses it as if it had been streamed. What becomes of the request in between is not
-// the turn's business (src/features/provider-batches/provider-lane.ts).
+// Asks the model through a batch of the provider. One round is a hop: one write charges the call
+// and stores its request, the next one parks the turn; a later claim of the turn finds the answer
+// and uses it as if it had been streamed. What becomes of the request in between is not the turn's
+// business (src/features/provider-batches/provider-lane.ts).
 import { gzipSync } from 'node:zlib';
 import { hash } from 'node:crypto';
 import { withMarkers } from '../../core/cache-markers.ts';
@@ -33,8 +34,8 @@ interface LaneContext extends TurnContext {
 }
 
 /**
- * Resolves with the answer of a batch, or with null for a call that is made live. Throws `TurnStopped` (parked) while there is no answer,
- * `TurnFailed` when there will be none.
+ * Resolves with the answer of a batch, or with null for a call that is made live. Throws
+ * `TurnStopped` (parked) while there is no answer, `TurnFailed` when there will be none.
  */
 export async function askByBatch(context: LaneContext, turn: OpenedTurn): Promise<AnsweredCall | null> {
   const { hop } = turn.journal.attempt;
@@ -61,7 +62,10 @@ export async function askByBatch(context: LaneContext, turn: OpenedTurn): Promis
   }
 }
 
-/** Stores the request of the next call, and parks the turn. Returns when that call is made live; throws `TurnFailed` when it may not be. */
+/**
+ * Stores the request of the next call, and parks the turn. Returns when that call is made live;
+ * throws `TurnFailed` when it may not be.
+ */
 async function parkForHop(context: LaneContext, turn: OpenedTurn): Promise<void> {
   const { inputs } = turn.journal.at;
   if (readVia(inputs) === 'live') return;
@@ -111,7 +115,10 @@ async function store(
   await journal.store({ ...NO_ROWS, totals: { calls: callNo }, events }, (rows) => storeRequest({ ...rows, request }));
 }
 
-/** The part of the next prompt that the call before it, or another conversation of the agent, has put into the cache of live calls. */
+/**
+ * The part of the next prompt that the call before it, or another conversation of the agent, has
+ * put into the cache of live calls.
+ */
 function computeLiveShare(turn: OpenedTurn): number {
   const { at, attempt } = turn.journal;
   const promptTokens = Math.max(1, estimateNextRequest(turn));
@@ -147,8 +154,9 @@ async function afterRefusal(context: LaneContext, turn: OpenedTurn, hop: OpenHop
 }
 
 /**
- * Decides as after a failed live call, but nothing is waited for in the worker: the next hop is the wait. The failed call and the charge of
- * the next one are stored first, because the next one may be a live call or a compaction.
+ * Decides as after a failed live call, but nothing is waited for in the worker: the next hop is the
+ * wait. The failed call and the charge of the next one are stored first, because the next one may
+ * be a live call or a compaction.
  */
 async function afterFault(
   context: LaneContext,
@@ -164,7 +172,8 @@ async function afterFault(
   return null;
 }
 
-// The part of the provider lane in a turn: it gets answers from batches, and drops what an ended turn has left.
+// The part of the provider lane in a turn: it gets answers from batches, and drops what an ended
+// turn has left.
 
 export function turnsByBatch({ database }: TurnParts): TurnFeature {
   const storeRequest = createStoreRequest(database);

@@ -1,5 +1,5 @@
-// The port to a provider's batches: how a submission is made, found, polled, read and cancelled. Nothing here is retried, and nothing is
-// decided: what follows from each answer is in `rules/`.
+// The port to a provider's batches: how a submission is made, found, polled, read and cancelled.
+// Nothing here is retried, and nothing is decided: what follows from each answer is in `rules/`.
 import type { ListedBatch } from './rules/submission.ts';
 
 export interface NewSubmission {
@@ -29,7 +29,10 @@ export interface BatchPort {
   readonly timeoutMs: number;
   /** Rejects only with what `beforeSend` throws: then nothing was sent. */
   submit(submission: NewSubmission): Promise<SubmitOutcome>;
-  /** The batches that were made since then, and the provider's time; rejects when they cannot be listed. */
+  /**
+   * The batches that were made since then, and the provider's time; rejects when they cannot be
+   * listed.
+   */
   find(sinceMs: number): Promise<{ listed: ListedBatch[]; nowMs: number }>;
   /** Null: the provider does not know it. Rejects when it cannot be asked. */
   poll(id: string): Promise<ProviderBatch | null>;

@@ -1,5 +1,6 @@
-// The collector: groups queued requests and submits them to the provider. What is about to be sent is committed first, so a crash at any point
-// leaves an open submission, which is sent, or an unknown one, which is searched for (follow-submission.ts).
+// The collector: groups queued requests and submits them to the provider. What is about to be sent
+// is committed first, so a crash at any point leaves an open submission, which is sent, or an
+// unknown one, which is searched for (follow-submission.ts).
 import { gunzipSync } from 'node:zlib';
 import { hash } from 'node:crypto';
 import { formatCustomId } from './rules/request-end.ts';
@@ -22,7 +23,10 @@ export async function collectRequests(parts: LaneParts): Promise<boolean> {
   return true;
 }
 
-/** Sends an open submission that this process holds. `askedAtMs`: when its lease was asked for, monotonic. */
+/**
+ * Sends an open submission that this process holds. `askedAtMs`: when its lease was asked for,
+ * monotonic.
+ */
 export async function sendOpen(parts: LaneParts, held: { id: string; askedAtMs: number }): Promise<void> {
   const { database, owner, port } = parts;
   const { id } = held;
@@ -86,7 +90,8 @@ async function afterRefusal(
   const { status, message } = refusal;
   const verdict = decideRefusal(refusal, config.models.outage.giveUpAfter);
   if (verdict.kind === 'wait') {
-    // Before the requests go back: a crash in between leaves an unknown submission, which is made again and refused again.
+    // Before the requests go back: a crash in between leaves an unknown submission, which is made
+    // again and refused again.
     if (verdict.isRejected) await pauseRefused(database, { submissionId: id, detail: message });
     await returnRequests(database, { id, owner }, { status: 'failed', message, blockedMs: verdict.ms });
     return;

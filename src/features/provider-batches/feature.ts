@@ -1,5 +1,6 @@
-// The cheaper way: calls that may wait go through a batch of the provider. The turn is parked with its request; the lane collects
-// requests into submissions, follows them, and wakes the turns with their answers.
+// The cheaper way: calls that may wait go through a batch of the provider. The turn is parked with
+// its request; the lane collects requests into submissions, follows them, and wakes the turns with
+// their answers.
 import type { Feature } from '../../kernel/features.ts';
 
 export const providerBatches: Feature = {

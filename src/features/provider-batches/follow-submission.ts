@@ -1,5 +1,6 @@
-// Follows a submission to its end: searches for one whose outcome is unknown, polls one that was submitted, reads the results of one that has
-// ended. Each call does one step of the submission that is due first, and releases it.
+// Follows a submission to its end: searches for one whose outcome is unknown, polls one that was
+// submitted, reads the results of one that has ended. Each call does one step of the submission
+// that is due first, and releases it.
 import { decideSearch, findCandidates, LIST_BACK_MS, searchAgainMs, pollAgainMs } from './rules/submission.ts';
 import { readResultLine } from './rules/request-end.ts';
 import { isPassingFault } from '../../database/passing-faults.ts';
@@ -15,7 +16,10 @@ export { forgetSubmission } from './store/follow-submissions.ts';
 /** How often the provider's list is searched for a lost submission, which may appear in it late. */
 const LOST_SEARCH_MS = 300_000;
 
-/** How long, and how often, a batch is polled that the provider does not know, before its requests go back. */
+/**
+ * How long, and how often, a batch is polled that the provider does not know, before its requests
+ * go back.
+ */
 const MISSING_MS_MAX = 600_000;
 const MISSING_POLL_MS = 60_000;
 
@@ -136,7 +140,9 @@ async function prove(held: Step, { ids, againInMs }: { ids: string[]; againInMs:
   await note({ dueInMs: disprovedIds.length > 0 ? 0 : againInMs, disprovedIds });
 }
 
-/** Whether the first line of the results has the prefix of the submission; null: there is no line. */
+/**
+ * Whether the first line of the results has the prefix of the submission; null: there is no line.
+ */
 async function isOwnBatch({ port }: LaneParts, id: string, providerId: string): Promise<boolean | null> {
   const lines = await port.read(providerId);
   if (lines === null) return null;
@@ -161,7 +167,8 @@ async function poll({ parts, submission, note }: Step): Promise<void> {
   const adoptedMs = submission.submittedAtMs === null ? 0 : submission.nowMs - submission.submittedAtMs;
   const message = 'The adopted batch was not proved in time.';
   if (!isProved && adoptedMs >= unprovenMs && (await noteUnknown(database, { id, owner, message }))) return;
-  // No turn waits for it any more. It is cancelled only if it is proved to be ours: other programs share the workspace.
+  // No turn waits for it any more. It is cancelled only if it is proved to be ours: other programs
+  // share the workspace.
   if (submission.assigned === 0 && isProved && status === 'submitted') {
     logger.info({ submission: id, providerId }, 'Batch is being cancelled because no turn waits for it');
     await port.cancel(providerId);
@@ -170,7 +177,10 @@ async function poll({ parts, submission, note }: Step): Promise<void> {
   await note({ dueInMs, counts, expiresAt });
 }
 
-/** The provider answers 404: after a rotation of the key to another workspace, or a restart of the scripted model. */
+/**
+ * The provider answers 404: after a rotation of the key to another workspace, or a restart of the
+ * scripted model.
+ */
 async function afterMissing({ parts, submission, note }: Step, dueInMs: number): Promise<void> {
   const { id, providerId, absentMs, assigned: requests } = submission;
   if ((absentMs ?? 0) < MISSING_MS_MAX) {

@@ -1,4 +1,5 @@
-// The dependencies that the parts of the provider lane share, and what a scheduler measures of provider batches.
+// The dependencies that the parts of the provider lane share, and what a scheduler measures of
+// provider batches.
 import type { Publish } from '../../kernel/queue/after-commit.ts';
 import type { Clock } from '../../clock.ts';
 import type { Config } from '../../config.ts';
@@ -23,7 +24,9 @@ export interface LaneParts {
   metrics?: ProviderLaneMetrics;
   /** Names this process in the leases of submissions. */
   owner: string;
-  /** How long a submission is leased, in milliseconds; the lease is renewed while it is worked on. */
+  /**
+   * How long a submission is leased, in milliseconds; the lease is renewed while it is worked on.
+   */
   leaseMs: number;
   /** Makes an id of a submission. */
   newId: () => string;
@@ -32,7 +35,10 @@ export interface LaneParts {
   clock: Clock;
 }
 
-/** Keeps the lease of a submission that was just claimed. `askedAtMs`: from before the claim was sent. */
+/**
+ * Keeps the lease of a submission that was just claimed. `askedAtMs`: from before the claim was
+ * sent.
+ */
 export function keepSubmission(
   { database, clock, owner, leaseMs }: LaneParts,
   { id, askedAtMs }: { id: string; askedAtMs: number },
@@ -41,7 +47,10 @@ export function keepSubmission(
   return keepLease({ id, leaseMs, askedAtMs, clock, of: 'submissions', outages: database.outages, renew });
 }
 
-/** `returned`: it goes into another submission. `left`: it waited too long, and its turn asks live or fails. */
+/**
+ * `returned`: it goes into another submission. `left`: it waited too long, and its turn asks live
+ * or fails.
+ */
 export type RequestOutcome = 'answered' | 'errored' | 'returned' | 'left';
 
 export interface ProviderLaneMetrics {

@@ -1,6 +1,7 @@
-// The provider lane of a process with the scheduler's role: it submits queued requests, follows submissions to their end, and takes requests out
-// whose deadline is near. Any number may run against one database: each submission is leased to one of them. All state is in the database, so a
-// round that is lost costs time.
+// The provider lane of a process with the scheduler's role: it submits queued requests, follows
+// submissions to their end, and takes requests out whose deadline is near. Any number may run
+// against one database: each submission is leased to one of them. All state is in the database, so
+// a round that is lost costs time.
 import { systemClock } from '../../clock.ts';
 import { livePriceBook } from '../../config.ts';
 import { laneRoundMs } from './rules/submission.ts';

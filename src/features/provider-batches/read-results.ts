@@ -1,5 +1,5 @@
-// Reads the results of a batch that has ended, line by line, and stores them in groups. A reading that breaks off begins again: what is
-// stored already is a no-op.
+// Reads the results of a batch that has ended, line by line, and stores them in groups. A reading
+// that breaks off begins again: what is stored already is a no-op.
 import { answerCosts, readResultLine, tokensOfUsage, type ResultLine } from './rules/request-end.ts';
 import { endReading, notePoll, readUsedResults, returnRequests } from './store/follow-submissions.ts';
 import { readSentRequests, storeResults, type RequestResult, type SentRequest } from './store/store-results.ts';
@@ -130,7 +130,9 @@ class Reading {
     };
   }
 
-  /** Of an answer to a request that waits; others are not of this submission, or were stored before. */
+  /**
+   * Of an answer to a request that waits; others are not of this submission, or were stored before.
+   */
   #toFigures(line: ReturnedLine): Pick<RequestResult, 'figures'> {
     const sent = this.#sent.get(line.requestNo);
     if (line.kind !== 'answered' || sent === undefined) return {};

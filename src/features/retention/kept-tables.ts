@@ -1,5 +1,6 @@
-// How the rows of each table are deleted over time, but for those that a pass deletes (`retention-kinds.ts`). A new table needs a place, or the test of
-// this file fails: no table grows without a decision.
+// How the rows of each table are deleted over time, but for those that a pass deletes
+// (`retention-kinds.ts`). A new table needs a place, or the test of this file fails: no table grows
+// without a decision.
 
 /** Tables by when, or with what, their rows are deleted otherwise. */
 export const TABLES_DELETED_ELSEWHERE = {

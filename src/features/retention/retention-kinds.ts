@@ -1,4 +1,5 @@
-// The kinds of rows that are deleted by age, each with the setting that says when, and the statement that deletes some of them.
+// The kinds of rows that are deleted by age, each with the setting that says when, and the
+// statement that deletes some of them.
 import { literalQuery, viewQuery } from '../../database/literal-query.ts';
 import { chunkByIdSql, CUTOFF_SQL, retentionPass } from './retention-sql.ts';
 
@@ -8,7 +9,10 @@ const ROWS_MAX = 1_000;
 const TRANSCRIPTS_MAX = 50;
 const ENTRIES_MAX = 2_000;
 
-/** A table whose ids grow with time and whose rows are independent: those are deleted that ended before the cutoff and are free. */
+/**
+ * A table whose ids grow with time and whose rows are independent: those are deleted that ended
+ * before the cutoff and are free.
+ */
 function simplePass<const Kind extends string>({
   table,
   isFreeSql,
@@ -36,10 +40,15 @@ ${more}deleted as (delete from holdfast.${table} r where r.id = any (array(selec
   });
 }
 
-/** Turns that one statement deletes at most: with their calls, it takes some tens of milliseconds. */
+/**
+ * Turns that one statement deletes at most: with their calls, it takes some tens of milliseconds.
+ */
 const TURNS_MAX = 500;
 
-/** The tables whose rows belong to a turn and are deleted with it; earlier costs go by their foreign key. */
+/**
+ * The tables whose rows belong to a turn and are deleted with it; earlier costs go by their foreign
+ * key.
+ */
 const PARTS = [
   'model_calls',
   'tool_calls',
@@ -50,7 +59,8 @@ const PARTS = [
   'provider_requests',
 ];
 
-// Rows that still need an ended turn: waiting decisions, unsettled work, and parents that wait for children.
+// Rows that still need an ended turn: waiting decisions, unsettled work, and parents that wait for
+// children.
 const NEEDED_SQL = `exists (select from holdfast.sessions s where s.id = t.session_id and s.turn_id = t.id)
     or exists (select from holdfast.cost_reservations c where c.turn_id = t.id)
     or exists (select from holdfast.provider_requests p where p.turn_id = t.id and p.status in ('queued', 'assigned'))
@@ -64,8 +74,9 @@ const NEEDED_SQL = `exists (select from holdfast.sessions s where s.id = t.sessi
       or exists (select from holdfast.cron_fires f where f.message_id = i.id and f.status = 'claimed')
       or exists (select from holdfast.heartbeats h where h.message_id = i.id and h.result is null)))`;
 
-// Conversations stay: the entries are not touched, and a message keeps the reply or the error that it had from its turn. Sums stay: a turn goes only
-// when the roll-ups have counted its end, and sessions, runs and batches have sums of their own.
+// Conversations stay: the entries are not touched, and a message keeps the reply or the error that
+// it had from its turn. Sums stay: a turn goes only when the roll-ups have counted its end, and
+// sessions, runs and batches have sums of their own.
 export const deleteOldTurns = retentionPass({
   kind: 'turns',
   setting: 'turns',
@@ -140,8 +151,9 @@ export const deleteOldDeadLetters = simplePass({
   isFreeSql: `r.state <> 'open'`,
 });
 
-// The newest message of a session says where its heartbeats go and how long it has been silent. A key that is replayed needs its message, so
-// a message with a key goes after the key. The results of a batch are read from the messages of its items.
+// The newest message of a session says where its heartbeats go and how long it has been silent. A
+// key that is replayed needs its message, so a message with a key goes after the key. The results
+// of a batch are read from the messages of its items.
 export const deleteOldMessages = simplePass({
   kind: 'messages',
   setting: 'messages',
@@ -167,9 +179,10 @@ export const deleteOldMessages = simplePass({
     .join(''),
 });
 
-// Keys and ended transcripts have no ids that grow with time, so their passes walk along an index on a time. The chunk has only rows that are
-// deleted, and rows of the same microsecond as the place are read again: none is left out. The first two elements of the place are the
-// beginning of the walk for versions before migration 0047, which walked along the primary key.
+// Keys and ended transcripts have no ids that grow with time, so their passes walk along an index
+// on a time. The chunk has only rows that are deleted, and rows of the same microsecond as the
+// place are read again: none is left out. The first two elements of the place are the beginning of
+// the walk for versions before migration 0047, which walked along the primary key.
 const PLACE_TIME_SQL = `coalesce((nullif((select walk.position from walk), '')::json ->> 2)::timestamptz, '-infinity')`;
 
 export const deleteOldKeys = retentionPass({

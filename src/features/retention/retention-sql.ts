@@ -1,6 +1,8 @@
-// The shape of every statement that deletes old rows. A pass walks a table along its primary key, a bounded number of rows at a time, and stores
-// where it is in the row of its kind in `retention`. That row is its lock, too: a process that finds it locked leaves the kind to the other.
-// A statement deletes whole units and stores the place after them, so a crash between two statements loses nothing, and one in a statement undoes it.
+// The shape of every statement that deletes old rows. A pass walks a table along its primary key, a
+// bounded number of rows at a time, and stores where it is in the row of its kind in `retention`.
+// That row is its lock, too: a process that finds it locked leaves the kind to the other. A
+// statement deletes whole units and stores the place after them, so a crash between two statements
+// loses nothing, and one in a statement undoes it.
 import type { Config } from '../../config.ts';
 import { idOfTimeSql } from '../../database/page.ts';
 import { literalQuery } from '../../database/literal-query.ts';
@@ -8,7 +10,9 @@ import { literalQuery } from '../../database/literal-query.ts';
 /** Milliseconds between the end of a pass and the next one. */
 const PASS_EVERY_MS = 600_000;
 
-/** SQL of a chunk of a table whose ids grow with time: newer rows than the cutoff need not be read. */
+/**
+ * SQL of a chunk of a table whose ids grow with time: newer rows than the cutoff need not be read.
+ */
 export const chunkByIdSql = (table: string): string => `select r.id from holdfast.${table} r
   where r.id > coalesce((select walk.position::uuid from walk), '00000000-0000-0000-0000-000000000000')
     and r.id < (select ${idOfTimeSql('walk.cutoff_at')} from walk) order by r.id`;
@@ -29,19 +33,29 @@ interface PassParts<Kind> {
   kind: Kind;
   /** The setting with the age of the rows; absent there: such rows are kept. */
   setting: keyof Config['retention'];
-  /** The select of the rows in order, of at most `size` rows; they have what `place` and `due` read. */
+  /**
+   * The select of the rows in order, of at most `size` rows; they have what `place` and `due` read.
+   */
   chunk: string;
   size: number;
   /** The condition on `chunk` under which the place moves past it; absent: always. */
   isPassedSql?: string;
-  /** SQL of the position after the row `c` of the chunk that is last; `order` is how the rows are ordered. */
+  /**
+   * SQL of the position after the row `c` of the chunk that is last; `order` is how the rows are
+   * ordered.
+   */
   place?: string;
   order?: string;
-  /** The CTEs that lock and delete; the last one, `gone`, has a row for each row that is counted. */
+  /**
+   * The CTEs that lock and delete; the last one, `gone`, has a row for each row that is counted.
+   */
   deletes: string;
 }
 
-/** Deletes a bounded number of rows, older than so many milliseconds; null: another process does, or the last pass has just ended. */
+/**
+ * Deletes a bounded number of rows, older than so many milliseconds; null: another process does, or
+ * the last pass has just ended.
+ */
 export function retentionPass<const Kind extends string>({ kind, setting, ...parts }: PassParts<Kind>) {
   const { size, isPassedSql = 'true', place = 'c.id::text', order = 'c.id desc' } = parts;
   const deleteSome = literalQuery({

@@ -1,4 +1,5 @@
-// The rounds of retention in a scheduler: old rows of all kinds, events, and the rows and notes of lost workers.
+// The rounds of retention in a scheduler: old rows of all kinds, events, and the rows and notes of
+// lost workers.
 import type { Logger } from '../../logger.ts';
 import { trimWorkers } from '../../kernel/processes/report-worker.ts';
 import type { Process, ProcessPart } from '../../kernel/process-part.ts';
@@ -28,8 +29,9 @@ export function openRetention({ service, logger }: Process): ProcessPart {
 }
 
 /**
- * Deletes old rows of all kinds that have an age. With the pauses between its small statements, which are at least as long as these took, it uses at
- * most half of one connection, and deletes at most some thousand rows per second.
+ * Deletes old rows of all kinds that have an age. With the pauses between its small statements,
+ * which are at least as long as these took, it uses at most half of one connection, and deletes at
+ * most some thousand rows per second.
  */
 export async function runRetention(
   { database, config }: Pick<Service, 'database' | 'config'>,
@@ -51,11 +53,13 @@ export async function runRetention(
   }
 }
 
-// Events are for watching, not for keeping: those that are older than the retention go, oldest first, a bounded number at a time. So do
-// notes of lost workers, which matter only until their turns are claimed.
+// Events are for watching, not for keeping: those that are older than the retention go, oldest
+// first, a bounded number at a time. So do notes of lost workers, which matter only until their
+// turns are claimed.
 //
-// The last event that goes stays as a mark without content, the oldest row of the log. A reader whose last id is below it has missed events,
-// and can say so (`readEvents`); without the mark, a log that was trimmed would look like one in which nothing had happened.
+// The last event that goes stays as a mark without content, the oldest row of the log. A reader
+// whose last id is below it has missed events, and can say so (`readEvents`); without the mark, a
+// log that was trimmed would look like one in which nothing had happened.
 
 /** Events deleted in one statement at most. */
 const TRIMMED_MAX = 5_000;

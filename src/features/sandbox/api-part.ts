@@ -1,4 +1,5 @@
-// Notes of the readiness: it works, but commands run outside a sandbox, lack something in it, or do not run.
+// Notes of the readiness: it works, but commands run outside a sandbox, lack something in it, or do
+// not run.
 import type { CreateApiPart } from '../../api/part.ts';
 import { readSandboxes } from './views.ts';
 

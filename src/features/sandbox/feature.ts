@@ -1,4 +1,5 @@
-// What the commands of agents run in: shown, and checked by a person. The sandbox itself is in src/tools/sandbox, in front of the shell.
+// What the commands of agents run in: shown, and checked by a person. The sandbox itself is in
+// src/tools/sandbox, in front of the shell.
 import type { Feature } from '../../kernel/features.ts';
 
 export const sandbox: Feature = {

@@ -1,5 +1,6 @@
-// The rounds of the search in a scheduler: each second, the words of what was written since. What was written before the search was there, or while
-// the log was deleted unread, is added slowly beside it. With the pauses, both use at most half of one connection, however much is written.
+// The rounds of the search in a scheduler: each second, the words of what was written since. What
+// was written before the search was there, or while the log was deleted unread, is added slowly
+// beside it. With the pauses, both use at most half of one connection, however much is written.
 import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';
 import type { Database } from '../../database/database.ts';

@@ -1,12 +1,15 @@
-// What is searched of an entry, its words, what a query asks for, and what is shown of a hit. Texts and queries go through the same functions, so
-// that they agree in every locale of the database, whose parser of texts is not used.
+// What is searched of an entry, its words, what a query asks for, and what is shown of a hit. Texts
+// and queries go through the same functions, so that they agree in every locale of the database,
+// whose parser of texts is not used.
 import { cutHead, cutPiece, isBlank, storableText } from '../../core/text.ts';
 import { separateWords } from '../memory/rules.ts';
 
 export const SEARCH_KINDS = ['message', 'reply', 'error'] as const;
 export type SearchKind = (typeof SEARCH_KINDS)[number];
 
-/** What is searched of one text: its beginning, which a log of a megabyte rarely says more after. */
+/**
+ * What is searched of one text: its beginning, which a log of a megabyte rarely says more after.
+ */
 const TEXT_CHARS_MAX = 65_536;
 /** The index takes words of up to 2,046 bytes. */
 const WORD_CHARS_MAX = 100;
@@ -24,14 +27,20 @@ interface StoredEntry {
   parts: readonly { name: string; text?: unknown }[] | null;
 }
 
-/** What people read of an entry: the text of the sender without what was put around it, or the texts of a reply. */
+/**
+ * What people read of an entry: the text of the sender without what was put around it, or the texts
+ * of a reply.
+ */
 export function textOfEntry({ content, parts }: StoredEntry): string {
   const clean = parts?.find(({ name }) => name === 'clean-body')?.text;
   if (typeof clean === 'string' && !isBlank(clean)) return clean;
   return content.flatMap(({ type, text }) => (type === 'text' && typeof text === 'string' ? [text] : [])).join('\n');
 }
 
-/** A text as it is stored, and its words with their places as PostgreSQL reads a `tsvector`; null: it has no words. */
+/**
+ * A text as it is stored, and its words with their places as PostgreSQL reads a `tsvector`; null:
+ * it has no words.
+ */
 export function indexText(whole: string): { text: string; words: string } | null {
   const text = storableText(cutHead(whole, TEXT_CHARS_MAX));
   const words = wordsOf(text);
@@ -43,7 +52,10 @@ export function indexText(whole: string): { text: string; words: string } | null
 export interface SearchQuery {
   /** As PostgreSQL reads a `tsquery`. */
   tsquery: string;
-  /** The same without the order of words and without those that are left out: what the index of words answers without reading texts. */
+  /**
+   * The same without the order of words and without those that are left out: what the index of
+   * words answers without reading texts.
+   */
   candidates: string;
   /** The words that hits have, for marking them. */
   marked: readonly Marked[];
@@ -55,7 +67,10 @@ interface Marked {
   isWhole: boolean;
 }
 
-/** What a query asks for: all of its words, in any order; `"these words"` next to each other; none of those with a `-` before. */
+/**
+ * What a query asks for: all of its words, in any order; `"these words"` next to each other; none
+ * of those with a `-` before.
+ */
 export function parseQuery(q: string): SearchQuery | 'no-words' | 'only-excluded' | 'too-many-words' {
   const clauses = Array.from(q.matchAll(/(?<!\S)(-?)"([^"]*)"?|(\S+)/g), ([, minus = '', phrase, bare = '']) => {
     const isPhrase = phrase !== undefined;

@@ -1,6 +1,8 @@
-// What the search finds, newest first, in up to three bounded steps: a common word is among the newest texts, which are read one after the other; a
-// rare one is found by the index of words; for what is neither, older texts are read, and the next page continues after them. The planner, which
-// cannot tell these words apart, does not choose: each form of a filter has a statement of its own, which reads one index.
+// What the search finds, newest first, in up to three bounded steps: a common word is among the
+// newest texts, which are read one after the other; a rare one is found by the index of words; for
+// what is neither, older texts are read, and the next page continues after them. The planner, which
+// cannot tell these words apart, does not choose: each form of a filter has a statement of its own,
+// which reads one index.
 import { idAt, cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import type { SearchHit } from '../../contract/search.ts';
@@ -45,7 +47,10 @@ interface Walk {
   last: string | null;
 }
 
-/** A statement that reads texts in the order of the index of these columns: it compares rows, so that no plan with a sort seems cheaper. */
+/**
+ * A statement that reads texts in the order of the index of these columns: it compares rows, so
+ * that no plan with a sort seems cheaper.
+ */
 const walk = (name: string, [columns, before, from]: [string, string, string], condition = '') =>
   viewQuery({
     name: `search-${name}`,

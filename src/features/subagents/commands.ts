@@ -1,5 +1,5 @@
-// `holdfast spawn`: a task for a subagent of a session, and with --wait its result. `holdfast subagents`: those that there are, a word to
-// one of them, its end.
+// `holdfast spawn`: a task for a subagent of a session, and with --wait its result. `holdfast
+// subagents`: those that there are, a word to one of them, its end.
 import type { SubagentView } from '../../contract/subagents.ts';
 import { parseReceiver } from '../../core/channel-address.ts';
 import type { ApiClient } from '../../cli/api-client.ts';

@@ -1,5 +1,6 @@
-// Subagents: sessions that other sessions spawn for a task. Their ends are announced to the session above; a stop goes down the family.
-// Sessions also send messages to each other, and wait for each other without a slot.
+// Subagents: sessions that other sessions spawn for a task. Their ends are announced to the session
+// above; a stop goes down the family. Sessions also send messages to each other, and wait for each
+// other without a slot.
 import type { Feature } from '../../kernel/features.ts';
 
 export const subagents: Feature = {

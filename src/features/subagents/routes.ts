@@ -127,7 +127,10 @@ const postSteer = defineEffect({
   },
 });
 
-/** What steering did: a message to the run, or another run of the subagent; throws the `Problem` of a refusal. */
+/**
+ * What steering did: a message to the run, or another run of the subagent; throws the `Problem` of
+ * a refusal.
+ */
 function toSteered(
   answer: SteerAnswer,
   runId: string,

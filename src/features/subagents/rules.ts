@@ -1,5 +1,6 @@
-// Decisions about subagents: whether one may be spawned, what the end of a run means (whether it ends at all, who receives the announcement, and
-// how), and which sessions the tools of an agent may read and write.
+// Decisions about subagents: whether one may be spawned, what the end of a run means (whether it
+// ends at all, who receives the announcement, and how), and which sessions the tools of an agent
+// may read and write.
 import type { SubagentEnd, SpawnRefusal } from '../../core/subagents.ts';
 import type { EndingRun, FamilyState, RunResult } from '../../kernel/rules/family.ts';
 
@@ -59,14 +60,18 @@ export interface DecidedEnd {
   announcement: SubagentEnd;
 }
 
-/** A run does not end while inputs wait or runs below it are active: they bring its session another turn. */
+/**
+ * A run does not end while inputs wait or runs below it are active: they bring its session another
+ * turn.
+ */
 export function isRunOver(child: FamilyState): boolean {
   return child.turnId === null && child.waiting === 0 && child.liveChildren === 0;
 }
 
 /**
- * The recipient is the nearest session above that is still active: one whose run has not ended, or the top of the family. An end that the
- * subagent asked not to announce is announced all the same if a subagent above waits for nothing else, because it would wait without end.
+ * The recipient is the nearest session above that is still active: one whose run has not ended, or
+ * the top of the family. An end that the subagent asked not to announce is announced all the same
+ * if a subagent above waits for nothing else, because it would wait without end.
  */
 export function decideRunEnd(
   { run, end }: { run: EndingRun; end: RunResult },
@@ -110,11 +115,12 @@ function isTop({ ancestors }: Pick<FamilyState, 'ancestors'>): boolean {
   return ancestors.length === 0;
 }
 
-// The sessions that an agent's tools are allowed to read and write. Enforced outside the model: no prompt can extend it (G30).
+// The sessions that an agent's tools are allowed to read and write. Enforced outside the model: no
+// prompt can extend it (G30).
 
 /**
- * `self`: only its own; `tree`: those below it, too; `agent`: all of its agent; `all`: those of agents that it may exchange messages
- * with.
+ * `self`: only its own; `tree`: those below it, too; `agent`: all of its agent; `all`: those of
+ * agents that it may exchange messages with.
  */
 export type Visibility = 'self' | 'tree' | 'agent' | 'all';
 
@@ -130,7 +136,10 @@ export interface VisibilityRules {
   agentToAgent: { enabled: boolean; allow: readonly string[] };
 }
 
-/** True when `viewer` is allowed to see `target`. A subagent never sees more than the sessions below it. */
+/**
+ * True when `viewer` is allowed to see `target`. A subagent never sees more than the sessions below
+ * it.
+ */
 export function maySee(
   viewer: VisibleSession,
   target: VisibleSession,

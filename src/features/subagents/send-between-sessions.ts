@@ -1,4 +1,5 @@
-// Sends a message from one session to another that it may see (G30). With an answer wanted it begins an exchange: see src/core/session-message.ts.
+// Sends a message from one session to another that it may see (G30). With an answer wanted it
+// begins an exchange: see src/core/session-message.ts.
 import { beginExchange, exchangeRoute, type SessionMessage } from '../../core/session-message.ts';
 import { sharedOptions, withOptions } from '../../core/input-options.ts';
 import type { MessageId } from '../../core/ids.ts';
@@ -17,8 +18,9 @@ export interface SendCause {
 }
 
 /**
- * `sent`: stored, now or by an earlier run of the call. `unseen`: the sender sees no such session. `itself`: it is the sender. `subagent`: it
- * works for another session, and is steered instead. `nested`: too many exchanges inside each other. `full`: too many messages wait there.
+ * `sent`: stored, now or by an earlier run of the call. `unseen`: the sender sees no such session.
+ * `itself`: it is the sender. `subagent`: it works for another session, and is steered instead.
+ * `nested`: too many exchanges inside each other. `full`: too many messages wait there.
  */
 export type SendAnswer =
   | { kind: 'sent'; targetKey: string; messageId: MessageId }

@@ -1,4 +1,5 @@
-// The tools' access to the use cases about sessions: calls become requests, and results become text for the agent.
+// The tools' access to the use cases about sessions: calls become requests, and results become text
+// for the agent.
 import { cutHead } from '../../core/text.ts';
 import { agentOf } from '../../config.ts';
 import { shownHistory } from '../../kernel/rules/session-history.ts';

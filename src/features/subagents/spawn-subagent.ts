@@ -1,5 +1,5 @@
-// Spawns a subagent, for the tool of an agent and for the API alike. Which agent and model a subagent has is decided here and in the core;
-// how many there may be, the statement counts.
+// Spawns a subagent, for the tool of an agent and for the API alike. Which agent and model a
+// subagent has is decided here and in the core; how many there may be, the statement counts.
 import {
   agentOf,
   agentOrFirst,
@@ -34,7 +34,10 @@ export interface SpawnOrigin {
   sessionKey: string;
   /** The turn of the tool call; null: a person, who may spawn any agent. */
   turnId: string | null;
-  /** Unique without a time limit: a second call with it spawns nothing. Null: each call spawns another subagent. */
+  /**
+   * Unique without a time limit: a second call with it spawns nothing. Null: each call spawns
+   * another subagent.
+   */
   causeKey: string | null;
   /** The name of the API key of a request; null: it has none, or a tool call spawns. */
   sentBy: string | null;
@@ -42,8 +45,8 @@ export interface SpawnOrigin {
 }
 
 /**
- * `refused`: a field of the request is not valid. `limit`: the limit is reached, or it is too late. `unknown`: no such session. The
- * messages name the value and what is allowed.
+ * `refused`: a field of the request is not valid. `limit`: the limit is reached, or it is too late.
+ * `unknown`: no such session. The messages name the value and what is allowed.
  */
 export type SpawnAnswer = SpawnedRun | { kind: 'refused'; field: string; message: string } | { kind: 'unknown' };
 
@@ -129,7 +132,10 @@ export async function spawnPlanned(
   return { kind: 'limit', code, message: spawnRefusalText(code, count, settings) };
 }
 
-/** The configured subagent settings of a session's agent; of the first agent, if that agent is no longer configured. */
+/**
+ * The configured subagent settings of a session's agent; of the first agent, if that agent is no
+ * longer configured.
+ */
 export function spawnSettingsOf(config: Config, agentId: string): SpawnSettings {
   return agentOrFirst(config, agentId).subagents;
 }

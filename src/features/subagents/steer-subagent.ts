@@ -1,5 +1,6 @@
-// What may be done with a subagent from outside. One more message joins the running turn or is the next one; a subagent that was kept for further tasks
-// and has ended starts again with it. Or its run is stopped.
+// What may be done with a subagent from outside. One more message joins the running turn or is the
+// next one; a subagent that was kept for further tasks and has ended starts again with it. Or its
+// run is stopped.
 import type { MessageId } from '../../core/ids.ts';
 import { withOptions } from '../../core/input-options.ts';
 import type { SessionMessage } from '../../core/session-message.ts';
@@ -24,8 +25,8 @@ export interface SteerMessage {
 }
 
 /**
- * `isBusy`: it joins a running turn. `again`: the subagent had ended and has started again. `ended`: it had ended and accepts no further
- * tasks.
+ * `isBusy`: it joins a running turn. `again`: the subagent had ended and has started again.
+ * `ended`: it had ended and accepts no further tasks.
  */
 export type SteerAnswer =
   | { kind: 'steered'; messageId: MessageId; isBusy: boolean }
@@ -88,7 +89,10 @@ async function startAgain(service: Service, run: RunFacts, message: SteerMessage
 
 // Stops the run of a subagent. Workers notice within a second (G24).
 
-/** Ends a run and, unless they are kept, all runs below it; resolves with how many have ended by it. Null: no such run. */
+/**
+ * Ends a run and, unless they are kept, all runs below it; resolves with how many have ended by it.
+ * Null: no such run.
+ */
 export async function stopRun(service: Service, run: RunKill): Promise<number | null> {
   const stopped = service.publish(await killRun(service, run));
   if (stopped === null) return null;

@@ -1,4 +1,5 @@
-// The `subagents` tool: manages the subagents that a session has spawned. Stopping one stops all runs below it.
+// The `subagents` tool: manages the subagents that a session has spawned. Stopping one stops all
+// runs below it.
 import { z } from 'zod';
 import { count } from '../../config/schema-scalars.ts';
 import { cutHead } from '../../core/text.ts';

@@ -1,5 +1,5 @@
-// What the tools about sessions are given: other sessions, as far as the calling one may see and change them. It works on rows; nothing
-// here waits for another session.
+// What the tools about sessions are given: other sessions, as far as the calling one may see and
+// change them. It works on rows; nothing here waits for another session.
 import type { SpawnRequest } from '../../core/subagents.ts';
 import type { HistoryItem, HistoryOptions } from '../../kernel/rules/session-history.ts';
 import type { ToolCall } from '../../tools/tool.ts';
@@ -35,10 +35,16 @@ export interface SeenAgent {
 /** `error`: nothing was done, and the text says why. */
 export type Refusal = { kind: 'error'; text: string };
 
-/** Every function is idempotent on the call that it is given, and rejects only for faults of the database. */
+/**
+ * Every function is idempotent on the call that it is given, and rejects only for faults of the
+ * database.
+ */
 export interface SessionsPort {
   spawn(call: ToolCall, request: SpawnRequest): Promise<{ kind: 'ok'; runId: string; sessionKey: string } | Refusal>;
-  /** Those that this session has spawned and that work, or have ended within the last minutes; the oldest first. */
+  /**
+   * Those that this session has spawned and that work, or have ended within the last minutes; the
+   * oldest first.
+   */
   subagents(call: ToolCall, recentMinutes: number): Promise<SeenSubagent[]>;
   kill(call: ToolCall, runId: string): Promise<{ kind: 'ok'; runs: number } | Refusal>;
   /** `again`: it had ended and has started again with this. */

@@ -1,4 +1,5 @@
-// The tools about sessions and subagents, before policy. Which of them a subagent has is said in `core/subagents.ts`.
+// The tools about sessions and subagents, before policy. Which of them a subagent has is said in
+// `core/subagents.ts`.
 import { z } from 'zod';
 import { responseFormat } from '../../config/schema-inputs.ts';
 import { count } from '../../config/schema-scalars.ts';
@@ -119,7 +120,10 @@ function createSessionsHistoryTool(port: Pick<SessionsPort, 'history'>): Tool {
   });
 }
 
-/** Sends a message to another session. It never waits for the answer: that returns as a message of its own, so no slot is held while another session works (G19). */
+/**
+ * Sends a message to another session. It never waits for the answer: that returns as a message of
+ * its own, so no slot is held while another session works (G19).
+ */
 function createSessionsSendTool(port: Pick<SessionsPort, 'send'>): Tool {
   return defineTool({
     name: 'sessions_send',
@@ -151,7 +155,10 @@ function createSessionsSendTool(port: Pick<SessionsPort, 'send'>): Tool {
   });
 }
 
-/** Gives a task to a subagent in the background. It returns immediately; the result arrives as an announcement. */
+/**
+ * Gives a task to a subagent in the background. It returns immediately; the result arrives as an
+ * announcement.
+ */
 function createSessionsSpawnTool(port: Pick<SessionsPort, 'spawn'>): Tool {
   return defineTool({
     name: 'sessions_spawn',
@@ -189,7 +196,10 @@ function createSessionsSpawnTool(port: Pick<SessionsPort, 'spawn'>): Tool {
   });
 }
 
-/** Ends the turn to wait. A session that waits holds no lock and no slot; any input wakes it, and when none arrives, an input after the timeout says so (G19). */
+/**
+ * Ends the turn to wait. A session that waits holds no lock and no slot; any input wakes it, and
+ * when none arrives, an input after the timeout says so (G19).
+ */
 function createSessionsYieldTool(port: Pick<SessionsPort, 'noteYield'>): Tool {
   return defineTool({
     name: 'sessions_yield',

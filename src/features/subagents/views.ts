@@ -1,5 +1,5 @@
-// Runs of subagents as the API shows them, newest first; and the family of a session: every run below its root, with its own usage and that of it and
-// the runs below it.
+// Runs of subagents as the API shows them, newest first; and the family of a session: every run
+// below its root, with its own usage and that of it and the runs below it.
 import type { FamilyView } from '../../contract/details.ts';
 import { toDollars } from '../../core/prices.ts';
 import { dollarsSql } from '../../kernel/sessions/cost-sql.ts';
@@ -77,7 +77,8 @@ function toFamily({ rootKey, root, runs }: FamilyRow): FamilyView {
   const items = runs
     .slice(0, RUNS_MAX)
     .map((run): FamilyRun => ({ ...run, parentRunId: null, subtree: { ...run.own, runs: 1 } }));
-  // A run that was restarted has the same session, and a run below belongs to the last one that had begun by then.
+  // A run that was restarted has the same session, and a run below belongs to the last one that had
+  // begun by then.
   for (const run of items.toReversed()) {
     const parent = items.findLast((one) => one.sessionKey === run.parentSessionKey && one.createdAt <= run.createdAt);
     if (parent === undefined) continue;

@@ -1,4 +1,5 @@
-// The sessions that an agent is allowed to see with its tools: decided from the configuration and the family, never from the model's text (G30).
+// The sessions that an agent is allowed to see with its tools: decided from the configuration and
+// the family, never from the model's text (G30).
 import type { Config } from '../../config.ts';
 import type { SessionId } from '../../core/ids.ts';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../../core/session-key.ts';
@@ -29,7 +30,10 @@ export async function listVisible({ config, database }: Service, viewer: ListedS
     .toSorted((a, b) => (a.id < b.id ? 1 : -1));
 }
 
-/** The session of a name; null for one that the viewer must not see, and for one that does not exist. */
+/**
+ * The session of a name; null for one that the viewer must not see, and for one that does not
+ * exist.
+ */
 export async function findVisible(
   service: Service,
   viewer: ListedSession,

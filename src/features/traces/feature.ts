@@ -1,4 +1,5 @@
-// Traces: turns and batches that have ended, as spans of OpenTelemetry. Nothing of it is loaded while no exporter is configured.
+// Traces: turns and batches that have ended, as spans of OpenTelemetry. Nothing of it is loaded
+// while no exporter is configured.
 import type { Feature } from '../../kernel/features.ts';
 
 export const traces: Feature = {

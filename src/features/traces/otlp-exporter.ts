@@ -1,4 +1,5 @@
-// Writes spans with OpenTelemetry's exporter: OTLP as JSON over HTTP, as the standard variables OTEL_* say. The only file that loads it.
+// Writes spans with OpenTelemetry's exporter: OTLP as JSON over HTTP, as the standard variables
+// OTEL_* say. The only file that loads it.
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, type HrTime } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
@@ -7,7 +8,10 @@ import { SCHEMA_URL } from './rules/conventions.ts';
 import type { Span, SpanRef } from '../../core/telemetry.ts';
 
 export interface SpanExporter {
-  /** Resolves when the collector has accepted them; rejects when it has not, after the exporter's own retries. */
+  /**
+   * Resolves when the collector has accepted them; rejects when it has not, after the exporter's
+   * own retries.
+   */
   send(spans: readonly Span[]): Promise<void>;
   /** True for a trace that a sampler by ratio keeps. */
   isKept(traceId: string): boolean;
@@ -92,10 +96,14 @@ function toHrTime(ms: number): HrTime {
   return [Math.floor(ms / 1000), Math.round((ms % 1000) * 1e6)];
 }
 
-// The turns and batches whose traces wait to be exported: at most 2,048, each once. One export runs at a time, so a collector that is slow or away
-// costs a bounded amount of memory, and no turn waits for it.
+// The turns and batches whose traces wait to be exported: at most 2,048, each once. One export runs
+// at a time, so a collector that is slow or away costs a bounded amount of memory, and no turn
+// waits for it.
 
-/** The subject of an export: a batch, a turn, or only the deliveries of a turn, because the rest was exported before. */
+/**
+ * The subject of an export: a batch, a turn, or only the deliveries of a turn, because the rest was
+ * exported before.
+ */
 export type WaitingTrace = 'batch' | 'turn' | 'deliveries';
 
 export interface TraceQueueOptions {
@@ -163,7 +171,10 @@ export class TraceQueue {
     });
   }
 
-  /** What arrives during an export is gathered again: many small exports would cost more than the turns' own reads. */
+  /**
+   * What arrives during an export is gathered again: many small exports would cost more than the
+   * turns' own reads.
+   */
   async #work(): Promise<void> {
     do {
       const taken = new Map([...this.#waiting].slice(0, TRACES_PER_EXPORT_MAX));

@@ -1,5 +1,6 @@
-// The traces of a process: turns and batches that have ended wait here, bounded, until their spans are made from the journal and exported, as
-// OTEL_TRACES_SAMPLER says. What a crash loses of them, the process that notices the crash exports (docs/decisions/0068-traces.md).
+// The traces of a process: turns and batches that have ended wait here, bounded, until their spans
+// are made from the journal and exported, as OTEL_TRACES_SAMPLER says. What a crash loses of them,
+// the process that notices the crash exports (docs/decisions/0068-traces.md).
 import type { TraceSampler } from '../../config/schema-environment.ts';
 import {
   formatTraceParent,
@@ -57,7 +58,10 @@ export interface TracingOptions {
   version: string;
   /** Names this process. */
   instance: string;
-  /** Called with how many turns are not exported, because too many wait or the collector did not take them. */
+  /**
+   * Called with how many turns are not exported, because too many wait or the collector did not
+   * take them.
+   */
   onDropped: (turns: number) => void;
 }
 
@@ -132,7 +136,10 @@ export function startTracing(options: TracingOptions): RunningTracing {
   };
 }
 
-/** Sends spans, in several requests if there are many; false when the collector has not accepted them all. */
+/**
+ * Sends spans, in several requests if there are many; false when the collector has not accepted
+ * them all.
+ */
 function createSender(exporter: SpanExporter, logger: Logger): (spans: readonly Span[]) => Promise<boolean> {
   const outages = createOutageLog({ dependency: 'collector', logger, isOutage: () => true });
   return async (spans) => {
@@ -159,7 +166,10 @@ function createSpanMaker(config: Config): (turn: TracedTurn, part: WaitingTrace)
   };
 }
 
-/** Where the models of each provider are asked; without those of packages and plugins, which alone know it. */
+/**
+ * Where the models of each provider are asked; without those of packages and plugins, which alone
+ * know it.
+ */
 function serversOf(config: Config): TraceSurroundings['servers'] {
   const known = listProviderKeys(config).flatMap(({ name, api, baseUrl }) => {
     const url = URL.parse(baseUrl ?? (api === 'anthropic' ? ANTHROPIC_URL : (APIS[api].list?.address ?? '')));

@@ -1,4 +1,5 @@
-// The data of traces: turns as the API shows them with the rows that relate them to others, and batches.
+// The data of traces: turns as the API shows them with the rows that relate them to others, and
+// batches.
 import type { TracedBatch } from './rules/step-spans.ts';
 import type { TracedInput, TracedTurn } from './rules/traced-turn.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
@@ -87,7 +88,10 @@ function textsIn(content: unknown): string[] {
   );
 }
 
-/** How long before a process fell silent a trace may have waited in it, and how long a turn may have lasted, in milliseconds. */
+/**
+ * How long before a process fell silent a trace may have waited in it, and how long a turn may have
+ * lasted, in milliseconds.
+ */
 const UNSENT_MS = 60_000;
 const LASTED_MS = 3_600_000;
 const LOST_TURNS_MAX = 2048;

@@ -1,5 +1,6 @@
-// Tries: a turn is asked again, or an agent is asked something, in a session of its own that delivers nothing and changes nothing. The
-// text, the model, the thinking level and the system prompt can be others.
+// Tries: a turn is asked again, or an agent is asked something, in a session of its own that
+// delivers nothing and changes nothing. The text, the model, the thinking level and the system
+// prompt can be others.
 import type { Feature } from '../../kernel/features.ts';
 
 export const tries: Feature = {

@@ -1,4 +1,5 @@
-// Removes tries that have not changed for some days, as an erasure of their sessions does: with all rows and files.
+// Removes tries that have not changed for some days, as an erasure of their sessions does: with all
+// rows and files.
 import { ERASING } from '../../core/session-key.ts';
 import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';

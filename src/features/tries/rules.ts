@@ -1,4 +1,5 @@
-// What a try is made of: the message that repeats a turn, and what its tool calls are answered with.
+// What a try is made of: the message that repeats a turn, and what its tool calls are answered
+// with.
 import { announcementText, readAnnouncement } from '../../core/subagents.ts';
 import { canonicalJson, given } from '../../core/json.ts';
 import { listToolUses, type ContentBlock, type ToolResultBlock, type ToolUseBlock } from '../../core/content.ts';
@@ -7,7 +8,10 @@ import { inheritOptions, withOptions } from '../../core/input-options.ts';
 import type { PromptMode } from '../../prompt/system-input.ts';
 import type { ThinkingLevel } from '../../core/models.ts';
 
-/** The tag of a try, which is the name of its kind of session: the turn that it repeats, or its agent. */
+/**
+ * The tag of a try, which is the name of its kind of session: the turn that it repeats, or its
+ * agent.
+ */
 const TRY_TAG = 'try';
 
 /** How long a try is kept after its last change. */
@@ -21,7 +25,10 @@ export interface TryChanges {
   systemPrompt?: string;
 }
 
-/** The facts of a message that its try keeps. The others say where a reply goes, which message of a platform it was, and when it was due. */
+/**
+ * The facts of a message that its try keeps. The others say where a reply goes, which message of a
+ * platform it was, and when it was due.
+ */
 const KEPT = [
   'channel',
   'accountId',
@@ -45,7 +52,10 @@ const KEPT = [
   'caller',
 ] as const satisfies readonly (keyof InboundMessage)[];
 
-/** The message that asks again what these inputs asked. Several become one, which has the facts of the last. */
+/**
+ * The message that asks again what these inputs asked. Several become one, which has the facts of
+ * the last.
+ */
 export function buildTry(
   bodies: readonly unknown[],
   { text = bodies.map(textOf).join('\n\n'), systemPrompt, ...changes }: TryChanges,
@@ -93,8 +103,9 @@ export function listRecorded(entries: readonly { content: readonly ContentBlock[
 type Call = Pick<ToolUseBlock, 'name' | 'input'>;
 
 /**
- * The recorded result of each of these calls, null without one: the n-th call of a name and arguments has the result of the n-th that was
- * recorded. `earlier`: the calls that the try has made before them.
+ * The recorded result of each of these calls, null without one: the n-th call of a name and
+ * arguments has the result of the n-th that was recorded. `earlier`: the calls that the try has
+ * made before them.
  */
 export function matchCalls(
   recorded: readonly RecordedCall[],

@@ -1,5 +1,6 @@
-// What answers the tool calls of a try. A call that the tried turn has made has its result; other calls run only if they change nothing.
-// Each answer is a tool, so that the ledger, the events and the resume after a crash are those of every call.
+// What answers the tool calls of a try. A call that the tried turn has made has its result; other
+// calls run only if they change nothing. Each answer is a tool, so that the ledger, the events and
+// the resume after a crash are those of every call.
 import { findCaller, findCallerTool } from '../../core/input-options.ts';
 import { listToolUses, type ToolUseBlock } from '../../core/content.ts';
 import type { InboundMessage } from '../../core/inbound.ts';

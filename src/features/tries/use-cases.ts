@@ -1,5 +1,6 @@
-// Starts a try: a session of its own, with the path of the tried turn up to its prompt, and the message that asks again. A request that is
-// repeated with its key finds the session of the first by its name, and then its message.
+// Starts a try: a session of its own, with the path of the tried turn up to its prompt, and the
+// message that asks again. A request that is repeated with its key finds the session of the first
+// by its name, and then its message.
 import { createHash } from 'node:crypto';
 import { agentOf } from '../../config.ts';
 import type { SessionKey } from '../../core/ids.ts';
@@ -22,7 +23,10 @@ export interface TryRequest {
   sentBy: string | null;
 }
 
-/** `running`: the turn has not ended. `no-prompt`: it has asked the model nothing. `no-inputs`: it has no messages left, and no text was given. */
+/**
+ * `running`: the turn has not ended. `no-prompt`: it has asked the model nothing. `no-inputs`: it
+ * has no messages left, and no text was given.
+ */
 export type TryResult =
   | AcceptResult
   | { kind: 'unknown' }

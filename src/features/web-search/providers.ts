@@ -1,4 +1,5 @@
-// The providers as one table: address, headers, and how their answers are read. What an answer lacks is left out; an answer of another form throws.
+// The providers as one table: address, headers, and how their answers are read. What an answer
+// lacks is left out; an answer of another form throws.
 import { z } from 'zod';
 import type { SearchProviderName } from '../../config/schema-tools.ts';
 

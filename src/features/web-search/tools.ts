@@ -19,8 +19,9 @@ export function createSearchTools({ config: { tools } }: Pick<Service, 'config'>
   return [createWebSearchTool({ providers, timeoutSeconds: tools.search.timeoutSeconds })];
 }
 
-// The `web_search` tool: asks the configured providers in their order until one answers. What it finds is untrusted (G29). Answers are kept for 15 minutes in
-// the process, so that an agent that asks again costs no quota; a provider that has failed is asked last for a minute.
+// The `web_search` tool: asks the configured providers in their order until one answers. What it
+// finds is untrusted (G29). Answers are kept for 15 minutes in the process, so that an agent that
+// asks again costs no quota; a provider that has failed is asked last for a minute.
 
 const COUNT_DEFAULT = 5;
 const COUNT_MAX = 20;
@@ -82,7 +83,8 @@ export function createWebSearchTool({ providers, timeoutSeconds }: WebSearchOpti
       count: count(1, COUNT_MAX).optional().describe(`How many results; default ${COUNT_DEFAULT}`),
       freshness: z.enum(FRESHNESS).optional().describe('Only pages of the last day, week, month or year'),
     }),
-    // Searching changes nothing and may happen twice, but a query can carry away what the agent has read.
+    // Searching changes nothing and may happen twice, but a query can carry away what the agent has
+    // read.
     isIdempotent: true,
     isReadOnly: false,
     timeoutMs: timeoutMs * providers.length + timeoutMs,
@@ -118,8 +120,8 @@ function inLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim();
 }
 
-// One request to one provider. It reaches public addresses only, unless the operator has named the address; a redirect is not followed, because it would
-// carry the key elsewhere.
+// One request to one provider. It reaches public addresses only, unless the operator has named the
+// address; a redirect is not followed, because it would carry the key elsewhere.
 
 const ANSWER_BYTES_MAX = 2_097_152;
 

@@ -1,6 +1,7 @@
-// Which images a turn shows. The images of a prompt are loaded once, when its turn is opened; later turns show the same bytes from where they
-// are stored, so that the provider's cache keeps its prefix when the files change. Only the newest turns keep their images: the model has
-// seen older ones, and a marker replaces them.
+// Which images a turn shows. The images of a prompt are loaded once, when its turn is opened; later
+// turns show the same bytes from where they are stored, so that the provider's cache keeps its
+// prefix when the files change. Only the newest turns keep their images: the model has seen older
+// ones, and a marker replaces them.
 import type { EntryImages, SessionImages, ShownImage } from '../../core/view.ts';
 import type { ContentBlock, ImageBlock, TextBlock } from '../../core/content.ts';
 import { matchesPattern, cutHead } from '../../core/text.ts';
@@ -11,7 +12,10 @@ const TURNS_KEPT = 3;
 const IMAGES_MAX = 20;
 /** The most base64 of all images of one request: the provider takes requests of 32 MB. */
 const CHARS_MAX = 20 * 1024 * 1024;
-/** How many prompts with markers are kept. When there are more, the older half is removed, with its markers. */
+/**
+ * How many prompts with markers are kept. When there are more, the older half is removed, with its
+ * markers.
+ */
 const MARKERS_MAX = 400;
 
 export interface ImagePlanInput {
@@ -19,7 +23,10 @@ export interface ImagePlanInput {
   before: readonly SessionImages[] | undefined;
   /** The images of the turn's own prompt. */
   prompt: EntryImages;
-  /** False for a model that takes none: then all of them are markers in this turn, and the session remembers them all the same. */
+  /**
+   * False for a model that takes none: then all of them are markers in this turn, and the session
+   * remembers them all the same.
+   */
   acceptsImages: boolean;
 }
 
@@ -88,9 +95,10 @@ export function hashesOfImages(images: readonly EntryImages[] = []): string[] {
 }
 
 /**
- * The blocks after the content of each prompt, by the number of its entry; prompts that are not in the map stay as they are. An
- * image that several prompts show is sent once: with the turn's own prompt when that shows it, else with the first of them.
- * `isVisible` says which entries the request shows; `blockOf` gives the block of a hash (undefined: left out).
+ * The blocks after the content of each prompt, by the number of its entry; prompts that are not in
+ * the map stay as they are. An image that several prompts show is sent once: with the turn's own
+ * prompt when that shows it, else with the first of them. `isVisible` says which entries the
+ * request shows; `blockOf` gives the block of a hash (undefined: left out).
  */
 export function imagesAfter(
   images: readonly EntryImages[],
@@ -120,13 +128,15 @@ export interface ShowOptions {
   blockOf: (sha256: string) => ImageBlock | undefined;
 }
 
-/** False when one of the patterns (`provider/model`, with `*` for any characters) names the model. */
+/**
+ * False when one of the patterns (`provider/model`, with `*` for any characters) names the model.
+ */
 export function acceptsImages(model: string, textOnlyModels: readonly string[]): boolean {
   return !textOnlyModels.some((pattern) => matchesPattern(model, pattern));
 }
 
-// Finds the image files that a prompt names. It only reads text: which of them may be loaded is decided where they are loaded
-// (`src/images`). What is on the network is never one of them.
+// Finds the image files that a prompt names. It only reads text: which of them may be loaded is
+// decided where they are loaded (`src/images`). What is on the network is never one of them.
 
 /** The most files that one prompt can name. */
 const REFS_MAX = 50;
@@ -143,8 +153,8 @@ const ANY = new RegExp(EXTENSION, 'i');
 const ATTACHED_PATH = new RegExp(`^(.+?${EXTENSION})\\s*(?:\\(|\\||$)`, 'i');
 const WHOLE_PATH = new RegExp(`^.+${EXTENSION}$`, 'i');
 
-// A path without a note around it begins after one of these (or at the start of the text) and contains none of them: so no part
-// of a text is read twice.
+// A path without a note around it begins after one of these (or at the start of the text) and
+// contains none of them: so no part of a text is read twice.
 const START = `(?<![^\\s"'\`<>()[\\]])`;
 const REST = `[^\\s"'\`<>()[\\]]`;
 const END = '(?![\\w/-])';
@@ -176,8 +186,9 @@ export function isImagePath(path: string): boolean {
 }
 
 /**
- * The image files that a text names, each once, attachments first; at most 50. As they are named: absolute, relative (`./`, `../`, bare
- * in a note), or below the home (`~/`). Names of remote files are left out.
+ * The image files that a text names, each once, attachments first; at most 50. As they are named:
+ * absolute, relative (`./`, `../`, bare in a note), or below the home (`~/`). Names of remote files
+ * are left out.
  */
 export function findImageRefs(text: string): string[] {
   const paths = new Set<string>();
@@ -194,7 +205,10 @@ export function findImageRefs(text: string): string[] {
   return [...paths];
 }
 
-/** Says of files that are not shown which they are and why, a line for each; their names can neither close the bracket nor break the line. */
+/**
+ * Says of files that are not shown which they are and why, a line for each; their names can neither
+ * close the bracket nor break the line.
+ */
 export function imageNotes(missing: readonly { path: string; reason: string }[]): string[] {
   const shown = missing.slice(0, NOTES_MAX).map(({ path, reason }) => `[image not shown: ${inNote(path)}: ${reason}]`);
   const more = missing.length - shown.length;

@@ -1,6 +1,7 @@
-// Carries out what ends of turns have left to be done (`turn-effects.ts`): each effect once, in the order of the ends of its session, by a
-// transaction that also deletes its row. The process that has committed the end does so right after it; what a crash has left is carried out
-// by the reconciler of any process.
+// Carries out what ends of turns have left to be done (`turn-effects.ts`): each effect once, in the
+// order of the ends of its session, by a transaction that also deletes its row. The process that
+// has committed the end does so right after it; what a crash has left is carried out by the
+// reconciler of any process.
 import type { AfterCommit, Committed } from '../queue/after-commit.ts';
 import type { SessionId, TurnId } from '../../core/ids.ts';
 import type { FamilyState } from '../rules/family.ts';
@@ -24,7 +25,10 @@ import {
 
 const SESSIONS_MAX = 100;
 
-/** SQL of whether an effect `e` of some kinds is left: the process that has committed it carries it out sooner. */
+/**
+ * SQL of whether an effect `e` of some kinds is left: the process that has committed it carries it
+ * out sooner.
+ */
 const isLeftSql = (kinds: string): string =>
   `e.kind = any (${kinds}::text[]) and e.created_at < clock_timestamp() - interval '250 milliseconds'`;
 
@@ -123,7 +127,10 @@ export const leftWork = (effects: Effects): WorkQuestion => ({
   values: () => ({ leftKinds: Object.keys(effects) }),
 });
 
-/** Carries out what processes have left that crashed. One that fails is reported, and tried again the next time. */
+/**
+ * Carries out what processes have left that crashed. One that fails is reported, and tried again
+ * the next time.
+ */
 export async function carryOutLeftEffects(parts: EffectParts): Promise<Committed<object>[]> {
   const left = await readLeftEffects(parts.database, Object.keys(parts.effects));
   const done: Committed<object>[] = [];
@@ -131,7 +138,10 @@ export async function carryOutLeftEffects(parts: EffectParts): Promise<Committed
   return done;
 }
 
-/** The same right after the end of a turn: the end is committed, so a fault is left to the reconciler. */
+/**
+ * The same right after the end of a turn: the end is committed, so a fault is left to the
+ * reconciler.
+ */
 export async function attemptEffects(parts: EffectParts, sessionId: SessionId): Promise<AfterCommit> {
   try {
     return await carryOutEffects(parts, sessionId);

@@ -1,5 +1,5 @@
-// Control: stops a session from outside. It never waits in a queue: the request is written into the session row, which the
-// worker that runs it reads several times a second and at every step (G24).
+// Control: stops a session from outside. It never waits in a queue: the request is written into the
+// session row, which the worker that runs it reads several times a second and at every step (G24).
 import { findLastOutput, type OutputEntry } from '../rules/session-history.ts';
 import type { SessionId, TurnId } from '../../core/ids.ts';
 import { literalQuery } from '../../database/literal-query.ts';
@@ -10,7 +10,10 @@ import type { EffectParts } from './turn-effects.ts';
 import { findPlace } from '../sessions/family-rows.ts';
 import { stopFamily, type FamilyStop, type FamilyStopResult, type StopCommand } from './stop-family.ts';
 
-/** The newest visible entries that are read for the last output of a subagent whose run is ended from outside. */
+/**
+ * The newest visible entries that are read for the last output of a subagent whose run is ended
+ * from outside.
+ */
 const ENTRIES_READ = 10;
 
 /** Its last text, otherwise the last result of a tool; null: nothing yet. Bounded. */
@@ -42,8 +45,8 @@ export type RunAbort = Omit<FamilyStop, 'keepsQueued' | 'status' | 'result' | 'r
 };
 
 /**
- * Stops the running turn of a session with all subagents below it, and cancels or keeps the waiting messages. Cancelled rows stay
- * visible. Returns null when there is no such session.
+ * Stops the running turn of a session with all subagents below it, and cancels or keeps the waiting
+ * messages. Cancelled rows stay visible. Returns null when there is no such session.
  */
 export async function abortSession(
   parts: EffectParts,
@@ -80,7 +83,10 @@ export async function abortRun(
   return stopFamily(parts, { ...run, keepsQueued: false, status, result });
 }
 
-/** Stops one turn, if it still runs; the waiting messages of its session stay. `unknown`: there is no such turn. */
+/**
+ * Stops one turn, if it still runs; the waiting messages of its session stay. `unknown`: there is
+ * no such turn.
+ */
 export const abortTurn = literalQuery({
   name: 'abort-turn',
   purpose: 'Ask the worker of an open turn to stop it. Answers no row when there is no such turn.',

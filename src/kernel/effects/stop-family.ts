@@ -1,12 +1,15 @@
-// Stops a session and all sessions below it, in one transaction: running turns receive a stop signal, and waiting messages are cancelled. The
-// feature that has spawned the runs ends them in it, and tells the session above. The abort of a session, the kill of a subagent and the
-// deadline of its run use it (G18, G24). A kill can also stop one run alone: the runs below it continue, and their ends are announced to the
-// nearest session above it that is still active, as after any other end of the run.
+// Stops a session and all sessions below it, in one transaction: running turns receive a stop
+// signal, and waiting messages are cancelled. The feature that has spawned the runs ends them in
+// it, and tells the session above. The abort of a session, the kill of a subagent and the deadline
+// of its run use it (G18, G24). A kill can also stop one run alone: the runs below it continue, and
+// their ends are announced to the nearest session above it that is still active, as after any other
+// end of the run.
 //
-// Locking: the rows of the session and of all sessions above it, in the order of their ids; then those of the working sessions below it. A spawn
-// locks the row at the top of its family, so from then on nothing is spawned below it, and the second statement finds every run. A session
-// below has a later id than those above, unless the clocks of processes differ: then two transactions may wait for each other, PostgreSQL ends one
-// of them, and it is made again.
+// Locking: the rows of the session and of all sessions above it, in the order of their ids; then
+// those of the working sessions below it. A spawn locks the row at the top of its family, so from
+// then on nothing is spawned below it, and the second statement finds every run. A session below
+// has a later id than those above, unless the clocks of processes differ: then two transactions may
+// wait for each other, PostgreSQL ends one of them, and it is made again.
 import type { Committed } from '../queue/after-commit.ts';
 import type { RunStatus } from '../../core/subagents.ts';
 import type { SessionId, TurnId } from '../../core/ids.ts';
@@ -25,7 +28,10 @@ import { transaction, type Committing, type Transaction } from '../../database/t
 
 export interface FamilyStop {
   sessionId: SessionId;
-  /** Keeps the waiting messages of the session itself; its own run then ends only if it has no other work. */
+  /**
+   * Keeps the waiting messages of the session itself; its own run then ends only if it has no other
+   * work.
+   */
   keepsQueued: boolean;
   /** The runs below it continue. */
   keepsBelow?: boolean;
@@ -40,14 +46,20 @@ export interface FamilyStop {
   isOwn: boolean;
   /** The key of the request that stops it. */
   idempotency?: KeyedRequest | null;
-  /** The chat command that stops it, which becomes a row of the session's inbox: it acts only on messages accepted before it. */
+  /**
+   * The chat command that stops it, which becomes a row of the session's inbox: it acts only on
+   * messages accepted before it.
+   */
   command?: StopCommand;
 }
 
 /** Its reply lists what was stopped. */
 export type StopCommand = Omit<NewCommand, 'reply'>;
 
-/** `stopped`: `runs` counts the runs that ended, the session's own among them. `ended`: it was not working on that run any more. */
+/**
+ * `stopped`: `runs` counts the runs that ended, the session's own among them. `ended`: it was not
+ * working on that run any more.
+ */
 export type FamilyStopResult =
   | { kind: 'stopped'; aborted: TurnId | null; cancelled: number; runs: number }
   | { kind: 'ended' };
@@ -156,7 +168,10 @@ function describeStop({ cancelled, runs }: { cancelled: number; runs: number }):
   return `⚙️ Agent was aborted.${counted('Cancelled', cancelled, 'waiting message')}${counted('Stopped', runs, 'sub-agent')}`;
 }
 
-/** Stops it; resolves once that is committed. Workers notice within a second. Throws when there is no such session. */
+/**
+ * Stops it; resolves once that is committed. Workers notice within a second. Throws when there is
+ * no such session.
+ */
 export function stopFamily(parts: EffectParts, stop: FamilyStop): Promise<Committed<FamilyStopResult>> {
   return transaction(parts.database.hot, (tx) => stopLocked(tx, stop, parts), { retryMs: TURN_RETRY_MS });
 }

@@ -1,6 +1,7 @@
-// Events: what happened, for clients that watch. The statement that an event describes writes it, never a commit of its
-// own, except for text deltas, which are batched briefly. An id is the number of the transaction, with an offset
-// (event-ids.ts), and a position in it, so there is one insert of events per statement. A transaction may have two such statements.
+// Events: what happened, for clients that watch. The statement that an event describes writes it,
+// never a commit of its own, except for text deltas, which are batched briefly. An id is the number
+// of the transaction, with an offset (event-ids.ts), and a position in it, so there is one insert
+// of events per statement. A transaction may have two such statements.
 import type { EventType } from '../../contract/events.ts';
 import { EVENT_XID_SQL } from '../../database/event-ids.ts';
 import { cte, type Cte } from '../../database/statement.ts';
@@ -15,8 +16,9 @@ export interface NewEvent {
 const LATER = 1 << 15;
 
 /**
- * SQL of a CTE body that inserts events. Each source is a select of session_id, turn_id, type, data (json) and n; its events follow those
- * of the sources before it, and among themselves they are ordered by n.
+ * SQL of a CTE body that inserts events. Each source is a select of session_id, turn_id, type, data
+ * (json) and n; its events follow those of the sources before it, and among themselves they are
+ * ordered by n.
  */
 export function insertEventsSql(...sources: [string, ...string[]]): string {
   return insertSql(0, sources);
@@ -34,7 +36,10 @@ function insertSql(after: number, sources: readonly string[]): string {
     from (${phases.join('\n    union all ')}) as happened`;
 }
 
-/** The same for events that concern no session, one for each row of `rows`; `data` is SQL of the fields of a JSON object. */
+/**
+ * The same for events that concern no session, one for each row of `rows`; `data` is SQL of the
+ * fields of a JSON object.
+ */
 export const insertServiceEventsSql = (rows: string, type: EventType, data: string, n = '0'): string =>
   insertEventsSql(`select null::uuid as session_id, null::uuid as turn_id, '${type}' as type,
       json_build_object(${data}) as data, ${n} as n from ${rows}`);
@@ -48,7 +53,9 @@ export function insertedEvents(first: string, ...more: string[]): Cte {
   return insertedAfter(0, [first, ...more]);
 }
 
-/** The same for the last statement of a transaction in which another one may have written events. */
+/**
+ * The same for the last statement of a transaction in which another one may have written events.
+ */
 export function insertedLaterEvents(...names: string[]): Cte {
   return insertedAfter(LATER, names);
 }

@@ -1,9 +1,10 @@
-// Accepting messages, without `putInputs`: one statement, which many messages share, because it is the plain path of each. It assigns each session's next
-// numbers, inserts the rows under their unique keys, and returns the doorbells that must be rung. An answered message is committed (G1).
+// Accepting messages, without `putInputs`: one statement, which many messages share, because it is
+// the plain path of each. It assigns each session's next numbers, inserts the rows under their
+// unique keys, and returns the doorbells that must be rung. An answered message is committed (G1).
 // A second statement says why some were not stored.
 //
-// Locking: the session rows, in the order of their ids, first. A turn that ends locks the same row before it decides that nothing waits,
-// so a message that finds the session busy is never missed.
+// Locking: the session rows, in the order of their ids, first. A turn that ends locks the same row
+// before it decides that nothing waits, so a message that finds the session busy is never missed.
 import type { MessageView, SessionFacts } from '../../contract/views.ts';
 import type { MessageId } from '../../core/ids.ts';
 import { chargedPart } from './charged-inputs.ts';
@@ -25,8 +26,9 @@ import type { Committed } from '../queue/after-commit.ts';
 import type { Lane } from '../../config.ts';
 import type { Database } from '../../database/database.ts';
 
-// Not `putInputs`: one statement, which many messages share, accepts them, because it is the plain path of each message. Here are that statement and
-// the one that says why some were not stored (accept-messages.ts).
+// Not `putInputs`: one statement, which many messages share, accepts them, because it is the plain
+// path of each message. Here are that statement and the one that says why some were not stored
+// (accept-messages.ts).
 
 /** A message as the answer shows it. */
 export type StoredMessage = Pick<
@@ -187,7 +189,9 @@ export function storedSql(alias: string): string {
   return jsonObjectSql(fields);
 }
 
-/** The rest of a final select, from the ring: what each row of `stored` has caused in its session. */
+/**
+ * The rest of a final select, from the ring: what each row of `stored` has caused in its session.
+ */
 export const ARRIVED_SQL = `s.lane, coalesce(rung_doorbells.rings, woken.rings) as rings,
   updated_sessions.waiting > coalesce(s.queue_cap, judged.cap) and coalesce(s.queue_drop, judged.drop_policy) in ('summarize', 'old') as "isOverCap"
 from stored join judged on judged.id = stored.id join locked s on s.id = stored.session_id
@@ -196,8 +200,9 @@ left join woken on woken.session_id = stored.session_id
 order by stored.seq`;
 
 /**
- * The CTE `locked` sees each session as it is once its lock is granted; the other tables are seen as they were when the statement began,
- * which is why uniqueness is left to the indexes (`on conflict`) and counts are kept in the session row.
+ * The CTE `locked` sees each session as it is once its lock is granted; the other tables are seen
+ * as they were when the statement began, which is why uniqueness is left to the indexes (`on
+ * conflict`) and counts are kept in the session row.
  */
 export const ACCEPT = statement<Inputs>({
   name: 'accept',
@@ -223,7 +228,10 @@ export const ACCEPT = statement<Inputs>({
   ${ARRIVED_SQL}`,
 });
 
-/** Looked up afterwards, in a new snapshot, because the row that an input met may be as young as itself. */
+/**
+ * Looked up afterwards, in a new snapshot, because the row that an input met may be as young as
+ * itself.
+ */
 export const ACCEPT_REASONS = statement<Inputs>({
   name: 'accept-reasons',
   purpose: 'Say why inputs were not stored. Answers a row per input.',
@@ -247,9 +255,10 @@ left join holdfast.inbox twin on twin.platform_key = input.platform_key`,
 });
 
 /**
- * `accepted`: stored now. A message that was `rejected` is stored as dropped, with its reason. `isOverCap`: more messages wait than the cap
- * allows; drop the oldest. `duplicate`: an equal input was stored before; `id` names it. `mismatch`: the idempotency key was used with
- * another body. `full`: too many wait.
+ * `accepted`: stored now. A message that was `rejected` is stored as dropped, with its reason.
+ * `isOverCap`: more messages wait than the cap allows; drop the oldest. `duplicate`: an equal input
+ * was stored before; `id` names it. `mismatch`: the idempotency key was used with another body.
+ * `full`: too many wait.
  */
 export type Acceptance =
   | {
@@ -337,11 +346,13 @@ async function findReasons(database: Database, inputs: NewInput[]): Promise<Map<
 
 function toAcceptance(input: NewInput, row: ReasonRow): Committed<Acceptance | SessionGone> {
   const { message, lane } = row;
-  // An unknown COMMIT that had succeeded: the first sending stored it, and rang or left it to the reconciler.
+  // An unknown COMMIT that had succeeded: the first sending stored it, and rang or left it to the
+  // reconciler.
   if (message !== null && lane !== null)
     return acceptedBy(input, { ...row, message, lane, isOverCap: false, rings: null });
   if (row.is_mismatch) return { kind: 'mismatch' };
-  // A key that made the message itself is replayed as such; one that was new and met an older platform message is not.
+  // A key that made the message itself is replayed as such; one that was new and met an older
+  // platform message is not.
   if (row.resource_id !== null && row.resource_id !== row.id && (row.twin_id ?? row.resource_id) === row.resource_id) {
     return { kind: 'duplicate', id: row.resource_id, by: 'idempotency' };
   }

@@ -1,4 +1,5 @@
-// Ends one message that waits, without a turn: a caller cancels it, or the worker that has claimed its session settles it.
+// Ends one message that waits, without a turn: a caller cancels it, or the worker that has claimed
+// its session settles it.
 import type { Committed } from '../queue/after-commit.ts';
 import type { MessageId, SessionId } from '../../core/ids.ts';
 import { insertEventsSql } from '../events/events.ts';
@@ -8,9 +9,10 @@ import { literalQuery } from '../../database/literal-query.ts';
 /** `taken`: a worker may be claiming it for a turn. `settled`: it is no longer waiting. */
 export type MessageCancellation = { kind: 'done' | 'unknown' | 'taken' } | { kind: 'settled'; status: string };
 
-// The session row is locked, as for every statement that takes waiting messages, so a message is either
-// cancelled or part of a turn. A worker that has claimed the session and not opened its turn yet has read what waits, and a running turn has
-// read the messages that may join it (up to `steer_seq`): those are left alone.
+// The session row is locked, as for every statement that takes waiting messages, so a message is
+// either cancelled or part of a turn. A worker that has claimed the session and not opened its turn
+// yet has read what waits, and a running turn has read the messages that may join it (up to
+// `steer_seq`): those are left alone.
 export const cancelMessage = literalQuery({
   name: 'cancel-message',
   purpose: 'Cancel a message that waits. No row: there is no such message. `status`: what it was.',
@@ -65,8 +67,8 @@ from found`,
   },
 });
 
-// Settles an input that needs no turn, for the worker that has claimed its session. Fenced like every write of a turn: if this worker no
-// longer holds the session, nothing is written.
+// Settles an input that needs no turn, for the worker that has claimed its session. Fenced like
+// every write of a turn: if this worker no longer holds the session, nothing is written.
 /** Doing it twice changes nothing. */
 export const settleWithoutTurn = literalQuery({
   name: 'settle-without-turn',

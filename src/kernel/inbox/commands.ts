@@ -1,7 +1,9 @@
-// Chat commands: the row of the command, its effect and the delivery of its reply are one transaction, so a crash leaves all or none, a
-// command that is sent again has no second effect, and a command acts on what was accepted before it and on nothing else.
+// Chat commands: the row of the command, its effect and the delivery of its reply are one
+// transaction, so a crash leaves all or none, a command that is sent again has no second effect,
+// and a command acts on what was accepted before it and on nothing else.
 //
-// Uniqueness: a command that was stored before is not inserted again, and its transaction undoes the effect.
+// Uniqueness: a command that was stored before is not inserted again, and its transaction undoes
+// the effect.
 import type { AfterCommit, Committed } from '../queue/after-commit.ts';
 import { channelOfTargetSql } from '../../core/channel-address.ts';
 import type { DeliveryPayload } from '../../core/delivery-payload.ts';
@@ -45,7 +47,10 @@ interface PatchByCommand {
   command: NewCommand;
 }
 
-/** Stores a command, and changes overrides of its session. Not stored: it was stored before, and nothing was changed now. */
+/**
+ * Stores a command, and changes overrides of its session. Not stored: it was stored before, and
+ * nothing was changed now.
+ */
 export async function patchByCommand(
   database: Database,
   { sessionId, patch, command }: PatchByCommand,
@@ -73,8 +78,9 @@ export const patchLocked = literalQuery({
 });
 
 /**
- * Puts a command into a session that the transaction has locked, before `more`, and the delivery of its reply into the outbox. Null: it was stored
- * before, and the transaction must not commit (`needStored`).
+ * Puts a command into a session that the transaction has locked, before `more`, and the delivery of
+ * its reply into the outbox. Null: it was stored before, and the transaction must not commit
+ * (`needStored`).
  */
 export async function putCommand(
   tx: Transaction,
@@ -120,7 +126,10 @@ returning session_id as "sessionId", seq`,
     rows.map(({ sessionId, seq }) => deliveryRing(sessionId, seq)),
 });
 
-/** What follows from a command that `putCommand` has put. Throws when it was stored before, so that its effect is undone. */
+/**
+ * What follows from a command that `putCommand` has put. Throws when it was stored before, so that
+ * its effect is undone.
+ */
 export function needStored(after: AfterCommit | null): AfterCommit {
   if (after === null) throw new CommandStoredError();
   return after;
@@ -133,7 +142,10 @@ class CommandStoredError extends Error {
   }
 }
 
-/** True for the error of a command's transaction that was undone because the command, its key or its reply is stored already. */
+/**
+ * True for the error of a command's transaction that was undone because the command, its key or its
+ * reply is stored already.
+ */
 export function isStoredBefore(error: unknown): boolean {
   return error instanceof CommandStoredError || isUniqueViolation(error);
 }

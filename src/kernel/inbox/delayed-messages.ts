@@ -1,6 +1,8 @@
-// Messages with `deliverAt`, which are not stored by `putInputs`, because they have not arrived: nothing counts such a message, no turn sees it, and no
-// stop reaches it. It and its keys are stored when it is accepted. At its time a scheduler delivers it, and from then on it is a message like any other: its
-// number, its queue mode and what becomes of it are decided in that statement, which is the one that accepts.
+// Messages with `deliverAt`, which are not stored by `putInputs`, because they have not arrived:
+// nothing counts such a message, no turn sees it, and no stop reaches it. It and its keys are
+// stored when it is accepted. At its time a scheduler delivers it, and from then on it is a message
+// like any other: its number, its queue mode and what becomes of it are decided in that statement,
+// which is the one that accepts.
 import type { Committed } from '../queue/after-commit.ts';
 import type { MessageId, SessionId } from '../../core/ids.ts';
 import {

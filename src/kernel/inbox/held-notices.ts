@@ -1,5 +1,6 @@
-// Notices about tool calls that wait for something outside: signed webhooks for those who can end the wait. The statement that stores a wait stores
-// that a notice is due (`stored_notices`); a round of the feature puts it into the outbox, as a message of the turn that waits.
+// Notices about tool calls that wait for something outside: signed webhooks for those who can end
+// the wait. The statement that stores a wait stores that a notice is due (`stored_notices`); a
+// round of the feature puts it into the outbox, as a message of the turn that waits.
 import { channelOfUrl } from '../../core/channel-address.ts';
 import type { HoldCode } from '../../core/statuses.ts';
 import type { DeliveryId } from '../../core/ids.ts';
@@ -49,7 +50,10 @@ export const noteHeldNotice = literalQuery({
   values: ({ turnId, step, ordinal }: NoticedCall, code: HoldCode) => ({ code, turnId, step, ordinal }),
 });
 
-/** Puts the notices of a code into the outbox. `toNotices` says what is sent about a call, in an order that stays; nothing, if it does not wait any more. */
+/**
+ * Puts the notices of a code into the outbox. `toNotices` says what is sent about a call, in an
+ * order that stays; nothing, if it does not wait any more.
+ */
 export async function sendHeldNotices(
   { database, publish }: { database: Database; publish: Publish },
   code: HoldCode,

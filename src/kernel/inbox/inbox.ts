@@ -1,5 +1,5 @@
-// The way into the inboxes: makes sure that a session exists, and stores its inputs. Made once per process, so that all that write share
-// statements and the memory of known sessions.
+// The way into the inboxes: makes sure that a session exists, and stores its inputs. Made once per
+// process, so that all that write share statements and the memory of known sessions.
 import type { Committed } from '../queue/after-commit.ts';
 import { createAccept, type Acceptance } from './accept-messages.ts';
 import type { Database } from '../../database/database.ts';
@@ -16,11 +16,17 @@ import { literalQuery } from '../../database/literal-query.ts';
 export interface Inbox {
   /** The id of a session, which is created if need be. */
   ensureSession: EnsureSession;
-  /** Stores an input of a session, and drops messages over its cap; resolves after the commits. Rejects with `SessionErasedError`. */
+  /**
+   * Stores an input of a session, and drops messages over its cap; resolves after the commits.
+   * Rejects with `SessionErasedError`.
+   */
   accept: (input: NewInput) => Promise<Committed<Acceptance>>;
   /** Stores a message that is delivered later. Rejects with `SessionErasedError`. */
   delay: (input: DelayedInput) => Promise<Committed<Acceptance>>;
-  /** Delivers due messages, and drops those over the caps of their sessions; resolves after the commits. */
+  /**
+   * Delivers due messages, and drops those over the caps of their sessions; resolves after the
+   * commits.
+   */
   deliver: (inputs: readonly NewInput[]) => Promise<Delivered[]>;
 }
 
@@ -59,19 +65,22 @@ export function createInbox(database: Database): Inbox {
   };
 }
 
-// Drops waiting messages over the cap of a session, oldest first, where its policy is `summarize` or `old`. The rows stay, each with its
-// reason; where the policy says so, a line in the next prompt mentions each of them (G5). Messages that a turn has claimed are never
-// changed. Sent after the message over the cap is committed: if it is lost with its process, the next message repeats it.
+// Drops waiting messages over the cap of a session, oldest first, where its policy is `summarize`
+// or `old`. The rows stay, each with its reason; where the policy says so, a line in the next
+// prompt mentions each of them (G5). Messages that a turn has claimed are never changed. Sent after
+// the message over the cap is committed: if it is lost with its process, the next message repeats
+// it.
 
-// The statement may have waited for the row, and then sees the inbox as it was before: the update checks a row that was claimed
-// meanwhile again and leaves it unchanged.
+// The statement may have waited for the row, and then sees the inbox as it was before: the update
+// checks a row that was claimed meanwhile again and leaves it unchanged.
 /** `cap` and `drop` apply if the session has no setting of its own. */
 export const dropOverflow = literalQuery({
   name: 'drop-overflow',
   purpose: 'Drop the oldest waiting messages over the cap of a session. Answers their number.',
   locking:
     'The session row. It may wait for that row, and then sees the inbox as it was before: the update checks a row again that was claimed meanwhile.',
-  // If it is sent again, it drops what is over the cap then. Otherwise a fault would refuse a stored message, and its sender would repeat it.
+  // If it is sent again, it drops what is over the cap then. Otherwise a fault would refuse a
+  // stored message, and its sender would repeat it.
   retryMs: TURN_RETRY_MS,
   text: `with locked as materialized (
   select s.id, s.waiting, coalesce(s.queue_cap, $2) as cap, coalesce(s.queue_drop, $3) as policy

@@ -1,4 +1,5 @@
-// Plain reads of inputs: when a session last received a message, where the last one is to be answered, what a turn answers, and which inputs wait.
+// Plain reads of inputs: when a session last received a message, where the last one is to be
+// answered, what a turn answers, and which inputs wait.
 import type { SessionId } from '../../core/ids.ts';
 import type { Database } from '../../database/database.ts';
 import type { Exchange } from '../../core/session-message.ts';
@@ -8,7 +9,8 @@ import { WAITING_CHARS_MAX } from '../sessions/claim-statement.ts';
 import { chargeOfTurnSql } from './charged-inputs.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 
-// Heartbeats, ticks and announcements do not count as talk: a session that receives only those is silent.
+// Heartbeats, ticks and announcements do not count as talk: a session that receives only those is
+// silent.
 /** Resolves with epoch milliseconds; null: there was none. */
 export const readLastTalk = literalQuery({
   name: 'last-talk',
@@ -19,7 +21,9 @@ where i.session_id = $sessionId and i.seq < $beforeSeq and i.kind in ('message',
   answer: ([row]: { at_ms: string }[]) => (row === undefined ? null : Number(row.at_ms)),
 });
 
-/** SQL of the URL that the last message of a session named; null when it named none, or none came. */
+/**
+ * SQL of the URL that the last message of a session named; null when it named none, or none came.
+ */
 export const lastUrlSql = (sessionId: string): string => `(select i.body -> 'deliver' ->> 'url' from holdfast.inbox i
   where i.session_id = ${sessionId} and i.kind = 'message' order by i.seq desc limit 1)`;
 
@@ -33,7 +37,8 @@ export const readLastUrl = literalQuery({
   answer: ([row]: { url: string | null }[]) => row?.url ?? null,
 });
 
-// What a turn answers: what it starts takes over where the answer goes, what its costs count for, and its options.
+// What a turn answers: what it starts takes over where the answer goes, what its costs count for,
+// and its options.
 
 /** The origin of a turn: where its answer is sent, and the exchange that it is part of. */
 export interface TurnOrigin {

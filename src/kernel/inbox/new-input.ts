@@ -15,19 +15,36 @@ export interface NewInput {
   route: string;
   /** The queue mode of the message itself. */
   mode: QueueMode | null;
-  /** What holds where neither the message nor the session says otherwise; absent for inputs that no queue mode concerns. */
+  /**
+   * What holds where neither the message nor the session says otherwise; absent for inputs that no
+   * queue mode concerns.
+   */
   queue?: { mode: QueueMode; cap: number; drop: QueueDrop };
-  /** The answer of a chat command that was executed: the row is inserted as settled. Absent for all other messages. */
+  /**
+   * The answer of a chat command that was executed: the row is inserted as settled. Absent for all
+   * other messages.
+   */
   commandReply?: string;
-  /** Unique without a time limit, e.g. channel, account, chat and platform message id; null when the platform provides none. */
+  /**
+   * Unique without a time limit, e.g. channel, account, chat and platform message id; null when the
+   * platform provides none.
+   */
   platformKey: string | null;
   idempotency: { scope: string; key: string; sha256: string } | null;
-  /** The `traceparent` header of its request, when that is valid and trusted; absent: its trace begins with it. */
+  /**
+   * The `traceparent` header of its request, when that is valid and trusted; absent: its trace
+   * begins with it.
+   */
   traceparent?: string;
-  /** What the costs of its turn count for, as its body says; absent: it is the first of its kind. */
+  /**
+   * What the costs of its turn count for, as its body says; absent: it is the first of its kind.
+   */
   chargedTo?: object | undefined;
   /** Of the message, among the sessions that wait in its lane; absent: 0. */
   priority?: number | undefined;
-  /** The most messages that may wait in this session; over it the input is refused, and nothing is written (G27). */
+  /**
+   * The most messages that may wait in this session; over it the input is refused, and nothing is
+   * written (G27).
+   */
   waitingMax: number;
 }

@@ -1,7 +1,9 @@
-// Puts inputs into the inboxes of sessions: the tick of a cron, a poll, an item of a batch, the task of a subagent and its end, a chat command, a
-// message that is retried. The last write of a transaction that has locked the sessions: it numbers the inputs, counts them, inserts the doorbells
-// that their sessions need, and writes the events. Before its commit nothing of them exists; after it the doorbells do, so the reconciler rings
-// for a session that the process has not rung for (G22).
+// Puts inputs into the inboxes of sessions: the tick of a cron, a poll, an item of a batch, the
+// task of a subagent and its end, a chat command, a message that is retried. The last write of a
+// transaction that has locked the sessions: it numbers the inputs, counts them, inserts the
+// doorbells that their sessions need, and writes the events. Before its commit nothing of them
+// exists; after it the doorbells do, so the reconciler rings for a session that the process has not
+// rung for (G22).
 import type { AfterCommit, TurnRing } from '../queue/after-commit.ts';
 import type { MessageId, SessionId } from '../../core/ids.ts';
 import { chargedPart } from './charged-inputs.ts';
@@ -25,7 +27,10 @@ export interface PutInput {
   causeKey: string | null;
   /** The key of the platform that sent it; as the cause. */
   platformKey?: string | null;
-  /** It is stored as settled: not needed, for this reason, or a chat command with the reply to it. Absent: it waits. */
+  /**
+   * It is stored as settled: not needed, for this reason, or a chat command with the reply to it.
+   * Absent: it waits.
+   */
   settled?: NotNeeded | { status: 'answered'; reply: string } | null;
   /** True: it joins the running turn. */
   steers?: boolean;
@@ -42,7 +47,10 @@ export interface Put {
   inputs: readonly PutInput[];
   /** What has happened before they arrive. */
   events?: readonly (NewEvent & { sessionId: SessionId })[];
-  /** The key of the request, with what it made or the message that it is; not stored when no input of it is. */
+  /**
+   * The key of the request, with what it made or the message that it is; not stored when no input
+   * of it is.
+   */
   keyed?: { request: KeyedRequest | null; result: object } | { request: KeyedRequest | null; messageId: MessageId };
   /** The job that rings for them; absent: that of their kind. */
   ring?: TurnRing['kind'];
@@ -151,8 +159,9 @@ from arrived left join rung_doorbells on rung_doorbells.session_id = arrived.ses
 });
 
 /**
- * Puts them in, and writes the events. `stored` has the ids of those that were new; a caller that must undo the rest for one that was not
- * throws. `after` has the sessions that something has arrived in.
+ * Puts them in, and writes the events. `stored` has the ids of those that were new; a caller that
+ * must undo the rest for one that was not throws. `after` has the sessions that something has
+ * arrived in.
  */
 export function putInputs(tx: Transaction, put: Put): Promise<PutResult> {
   const { inputs, events = [], keyed, ring } = put;
@@ -178,8 +187,9 @@ interface Arrived extends RungColumns {
 }
 
 /**
- * The body of an announcement, as JSON text: its facts, and what it takes over from the input that caused it, which is JSON text, too. JSON null
- * as `deliver` means nowhere, and no value means the default of the configuration.
+ * The body of an announcement, as JSON text: its facts, and what it takes over from the input that
+ * caused it, which is JSON text, too. JSON null as `deliver` means nowhere, and no value means the
+ * default of the configuration.
  */
 export function announcementBody(
   announcement: object,

@@ -1,5 +1,5 @@
-// Messages of a running turn: rows of the outbox that are there before the turn ends. One tool call inserts one row, also when it
-// is sent again; a turn that is no longer open sends nothing.
+// Messages of a running turn: rows of the outbox that are there before the turn ends. One tool call
+// inserts one row, also when it is sent again; a turn that is no longer open sends nothing.
 import type { Committed } from '../queue/after-commit.ts';
 import type { DeliveryId, SessionId } from '../../core/ids.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
@@ -30,8 +30,8 @@ const MESSAGES_PER_TURN_MAX = 30;
 /** How often a statement is tried again after it met a concurrent equal one. */
 const ATTEMPTS_MAX = 5;
 
-// A statement that waited for the session row does not see an equal row that was inserted meanwhile; the unique index on the cause then
-// refuses it, and the next attempt finds it.
+// A statement that waited for the session row does not see an equal row that was inserted
+// meanwhile; the unique index on the cause then refuses it, and the next attempt finds it.
 export const insertMessage = literalQuery({
   name: 'send-message',
   purpose: "Append a message of an open turn to the session's outbox, once for each cause.",
@@ -93,9 +93,15 @@ interface PostedRow {
   seq: string;
 }
 
-/** The messages of a turn that matter for its own: the one that names its chat, and those that it answers. */
+/**
+ * The messages of a turn that matter for its own: the one that names its chat, and those that it
+ * answers.
+ */
 export interface TurnChat {
-  /** The last message that the turn answers, otherwise the last that was sent to its session; null: there is none. */
+  /**
+   * The last message that the turn answers, otherwise the last that was sent to its session; null:
+   * there is none.
+   */
   message: InboundMessage | null;
   messageIds: string[];
 }

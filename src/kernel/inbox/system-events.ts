@@ -1,5 +1,6 @@
-// System events: one-line facts for the next prompt of a session. At most 20 wait; over that the oldest is dropped, counted
-// and visible. An event equal to the last one since the last drain is a duplicate.
+// System events: one-line facts for the next prompt of a session. At most 20 wait; over that the
+// oldest is dropped, counted and visible. An event equal to the last one since the last drain is a
+// duplicate.
 import type { NewEvent } from '../events/events.ts';
 import type { Committed } from '../queue/after-commit.ts';
 import type { SessionId, SystemEventId } from '../../core/ids.ts';
@@ -16,8 +17,9 @@ import { putInputs } from './put-inputs.ts';
 const WAITING_EVENTS_MAX = 20;
 
 /**
- * CTEs that make room for one more event of the session of `cte` (a CTE with session_id, empty when nothing is to happen): `crowd`
- * and `displaced`. To be used in a statement that holds the session row.
+ * CTEs that make room for one more event of the session of `cte` (a CTE with session_id, empty when
+ * nothing is to happen): `crowd` and `displaced`. To be used in a statement that holds the session
+ * row.
  */
 export function dropOldestEventsSql(cte: string): string[] {
   return [
@@ -46,14 +48,20 @@ export interface NewSystemEvent {
   event?: NewEvent | undefined;
 }
 
-/** A duplicate may equal an event that is no longer kept; then the id names the one that was not stored. */
+/**
+ * A duplicate may equal an event that is no longer kept; then the id names the one that was not
+ * stored.
+ */
 export interface QueuedEvent {
   disposition: 'queued' | 'duplicate';
   id: SystemEventId;
   createdAt: string;
 }
 
-/** Adds an event that is new to a session that the transaction has locked; over the bound, the oldest is dropped. */
+/**
+ * Adds an event that is new to a session that the transaction has locked; over the bound, the
+ * oldest is dropped.
+ */
 export const putSystemEvent = literalQuery({
   name: 'put-system-event',
   purpose: 'Queue an event for the next prompt of a locked session; over the bound, the oldest is dropped.',
@@ -102,7 +110,10 @@ union all (select e.id, ${isoSql('e.created_at')} from holdfast.system_events e
   answer: (rows: { id: string; createdAt: string }[]) => rows,
 });
 
-/** Queues an event for the session's next prompt. Idempotent on its id; fails with `isKeyTaken` on its key, and with `SessionErasedError`. */
+/**
+ * Queues an event for the session's next prompt. Idempotent on its id; fails with `isKeyTaken` on
+ * its key, and with `SessionErasedError`.
+ */
 export function enqueueSystemEvent(database: Database, event: NewSystemEvent): Promise<Committed<QueuedEvent>> {
   const { id, sessionId, text, contextKey, isTrusted, idempotency = null, event: live } = event;
   return transaction(database.hot, async (tx) => {

@@ -1,5 +1,6 @@
-// Pauses. A pause names a lane, an agent or a session, or several of them: it holds the sessions that match all of them, and
-// one that names nothing holds every session. No turn of such a session begins or is taken over; a turn that a worker runs finishes.
+// Pauses. A pause names a lane, an agent or a session, or several of them: it holds the sessions
+// that match all of them, and one that names nothing holds every session. No turn of such a session
+// begins or is taken over; a turn that a worker runs finishes.
 import type { PauseView } from '../../contract/pauses.ts';
 import { newId } from '../../ids.ts';
 import type { SessionId } from '../../core/ids.ts';
@@ -13,7 +14,10 @@ import { literalQuery } from '../../database/literal-query.ts';
 /** This many sessions are rung for when a pause ends; the reconciler rings for the others. */
 const RUNG_MAX = 1_000;
 
-/** Null: there are `PAUSES_MAX`. Rejects with a violated primary key when another request has stored the key. */
+/**
+ * Null: there are `PAUSES_MAX`. Rejects with a violated primary key when another request has stored
+ * the key.
+ */
 export const pause = literalQuery({
   name: 'pause',
   purpose: 'Pause what fits; one of the same scope stays. Answers the pause, and none when there are too many.',

@@ -1,6 +1,6 @@
-// The row of a process in the table of workers: written every few seconds while it runs, deleted when it has drained. A process that is
-// killed leaves its row, and counts as lost when its reports have been missing for a while.
-// A person asks a process to drain by a mark in its row.
+// The row of a process in the table of workers: written every few seconds while it runs, deleted
+// when it has drained. A process that is killed leaves its row, and counts as lost when its reports
+// have been missing for a while. A person asks a process to drain by a mark in its row.
 import { WORKER_LOST_MS } from '../rules/why.ts';
 import { insertEventsSql } from '../events/events.ts';
 import { literalQuery } from '../../database/literal-query.ts';

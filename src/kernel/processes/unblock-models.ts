@@ -1,5 +1,5 @@
-// People lift the blocks of models: the turns that wait for a model resume, and the workers that know its block learn of the end with their next
-// claim or check for stop reasons.
+// People lift the blocks of models: the turns that wait for a model resume, and the workers that
+// know its block learn of the end with their next claim or check for stop reasons.
 import type { BlockView } from '../../contract/model-blocks.ts';
 import type { Committed } from '../queue/after-commit.ts';
 import { keyedSql, type KeyedRequest } from '../../database/idempotency.ts';

@@ -1,5 +1,6 @@
-// What follows from a committed write, as a value: who in this process waits for it, and which sessions need a worker. A write returns it with its
-// result, and `publish` of `src/kernel/queue/rings.ts` carries it out. All of it can be lost: the facts are rows.
+// What follows from a committed write, as a value: who in this process waits for it, and which
+// sessions need a worker. A write returns it with its result, and `publish` of
+// `src/kernel/queue/rings.ts` carries it out. All of it can be lost: the facts are rows.
 import type { Lane } from '../../config.ts';
 import type { SessionId } from '../../core/ids.ts';
 
@@ -13,7 +14,10 @@ export interface TurnRing {
   kind: TurnRingKind;
   lane: Lane;
   sessionId: SessionId;
-  /** The ring's number within its session: the same number is the same ring, however often it is rung. */
+  /**
+   * The ring's number within its session: the same number is the same ring, however often it is
+   * rung.
+   */
   ringNo: number;
   /** Over 0: before the sessions that wait in the lane; under 0: after all others. Absent: 0. */
   priority?: number;
@@ -21,7 +25,10 @@ export interface TurnRing {
   dueInMs?: number;
 }
 
-/** A session has replies to deliver. Deliveries have a queue of their own, for sessions of all lanes. */
+/**
+ * A session has replies to deliver. Deliveries have a queue of their own, for sessions of all
+ * lanes.
+ */
 export interface DeliveryRing {
   kind: 'deliver';
   lane?: Lane;
@@ -39,12 +46,15 @@ export interface AfterCommit {
   rings: readonly Ring[];
 }
 
-/** The result of a write. `after` is absent when nothing was written, or nothing follows from it. */
+/**
+ * The result of a write. `after` is absent when nothing was written, or nothing follows from it.
+ */
 export type Committed<Result> = Result & { after?: AfterCommit };
 
 /**
- * Takes the result of a write, or a list of results, wakes and rings as `after` says, and returns the result unchanged. It waits for nothing
- * and never throws. A write is called as `publish(await write(...))`, so that its `after` cannot be left out.
+ * Takes the result of a write, or a list of results, wakes and rings as `after` says, and returns
+ * the result unchanged. It waits for nothing and never throws. A write is called as `publish(await
+ * write(...))`, so that its `after` cannot be left out.
  */
 export type Publish = <Result extends Publishable | readonly Publishable[] | null>(result: Result) => Result;
 

@@ -1,5 +1,8 @@
-// The blocks of models: until when no worker calls a model, because its provider has asked to wait, or because the model is away and one call at a
-// time finds out whether it is back. Beside them is what the server of a model has said about it by refusing requests, for a day. A worker that meets one writes it; the others read it with every claim and with the query for stop reasons, so they know it within 250 ms without a round trip of its own.
+// The blocks of models: until when no worker calls a model, because its provider has asked to wait,
+// or because the model is away and one call at a time finds out whether it is back. Beside them is
+// what the server of a model has said about it by refusing requests, for a day. A worker that meets
+// one writes it; the others read it with every claim and with the query for stop reasons, so they
+// know it within 250 ms without a round trip of its own.
 import type { Database } from '../../database/database.ts';
 import type { ModelTraits } from '../../core/models.ts';
 import { cutHead, storableText } from '../../core/text.ts';
@@ -8,10 +11,16 @@ import { literalQuery } from '../../database/literal-query.ts';
 /** The most that is kept of what a provider said, in characters. */
 const DETAIL_CHARS_MAX = 500;
 
-/** A model that is away stays so for this long after its next probe is due, if none is made, in milliseconds. */
+/**
+ * A model that is away stays so for this long after its next probe is due, if none is made, in
+ * milliseconds.
+ */
 const UNPROBED_MS_MAX = 600_000;
 
-/** How long it can be read that a model is back, in milliseconds: workers that know that it was away read this, or that there is no block. */
+/**
+ * How long it can be read that a model is back, in milliseconds: workers that know that it was away
+ * read this, or that there is no block.
+ */
 const BACK_MS = 10_000;
 export const BACK_UNTIL_SQL = `clock_timestamp() + ${BACK_MS} * interval '1 millisecond'`;
 
@@ -27,9 +36,15 @@ export interface BlockedModel {
 
 /** A block as a worker reads it. */
 export interface ModelBlock extends BlockedModel {
-  /** How long it still lasts, in milliseconds; below 0: the model is not blocked, and the row has traits alone. */
+  /**
+   * How long it still lasts, in milliseconds; below 0: the model is not blocked, and the row has
+   * traits alone.
+   */
   leftMs: number;
-  /** The model is away: how long no worker makes a probe, in milliseconds. Null: its provider has asked to wait. */
+  /**
+   * The model is away: how long no worker makes a probe, in milliseconds. Null: its provider has
+   * asked to wait.
+   */
   probeInMs: number | null;
   /** True: a person has lifted it, or the model is back. */
   isLifted?: boolean;
@@ -66,7 +81,10 @@ export async function markAway(
   await blockModel(database, { ...model, leftMs: probeInMs + UNPROBED_MS_MAX, probeInMs }, text);
 }
 
-/** Who may probe a model that is away: this worker; or another one does, and there is time until the next probe; or none is needed. */
+/**
+ * Who may probe a model that is away: this worker; or another one does, and there is time until the
+ * next probe; or none is needed.
+ */
 export type ProbeAnswer = { kind: 'taken' } | { kind: 'free' } | { kind: 'wait'; waitMs: number };
 
 /** Sent again, it may have to wait for itself. */
@@ -117,7 +135,10 @@ on conflict (account, model) do update set traits_until = excluded.traits_until,
   }),
 });
 
-/** SQL of the blocks whose time has not passed, as json: those that last, those that were lifted, and traits; null: there are none. */
+/**
+ * SQL of the blocks whose time has not passed, as json: those that last, those that were lifted,
+ * and traits; null: there are none.
+ */
 export const BLOCKS_SQL = `(select json_agg(json_build_object('account', b.account, 'model', b.model, 'isLifted', b.lifted_at is not null,
     'leftMs', extract(epoch from b.until - clock_timestamp()) * 1000,
     'probeInMs', greatest(extract(epoch from b.probe_at - clock_timestamp()) * 1000, case when b.probe_at is not null then 0 end),

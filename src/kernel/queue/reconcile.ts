@@ -1,9 +1,11 @@
-// Reconciling: rings again for sessions that have work, that no worker holds, and whose last ring is old. With it, wiping the
-// queue costs time and loses nothing (G22), and the session of a crashed worker resumes when its lease has expired (G10).
+// Reconciling: rings again for sessions that have work, that no worker holds, and whose last ring
+// is old. With it, wiping the queue costs time and loses nothing (G22), and the session of a
+// crashed worker resumes when its lease has expired (G10).
 //
-// A round reads the doorbells that are due, by an index, and one that is not. So it costs the same however many turns are parked: a turn
-// that waits for a known time has a doorbell that is not due, and one that waits for anything else has none (docs/decisions/0048). Sessions
-// that a person has paused are left out: otherwise they would take the room of those that can run.
+// A round reads the doorbells that are due, by an index, and one that is not. So it costs the same
+// however many turns are parked: a turn that waits for a known time has a doorbell that is not due,
+// and one that waits for anything else has none (docs/decisions/0048). Sessions that a person has
+// paused are left out: otherwise they would take the room of those that can run.
 import type { Lane } from '../../config.ts';
 import type { Committed } from './after-commit.ts';
 import { buildRings, type NeededRing, type RungColumns } from './rings.ts';
@@ -32,9 +34,10 @@ interface StaleRings {
 }
 
 /**
- * Selects old rings, for each lane the oldest and at most as many as it has free slots, and updates them, so that the next
- * round selects others; several reconcilers share the work. `ringNo` is the last one that was rung. Also returns the
- * milliseconds until the next known deadline (a lease that expires, a session that becomes due), or null.
+ * Selects old rings, for each lane the oldest and at most as many as it has free slots, and updates
+ * them, so that the next round selects others; several reconcilers share the work. `ringNo` is the
+ * last one that was rung. Also returns the milliseconds until the next known deadline (a lease that
+ * expires, a session that becomes due), or null.
  */
 export const selectStaleRings = literalQuery({
   name: 'reconcile',
@@ -91,7 +94,10 @@ export function ringWork(withinMs: number): WorkQuestion {
   };
 }
 
-/** Leaves out the sessions for which another process has rung meanwhile, or that a worker has claimed; resolves with how many are rung for. */
+/**
+ * Leaves out the sessions for which another process has rung meanwhile, or that a worker has
+ * claimed; resolves with how many are rung for.
+ */
 export const countRings = literalQuery({
   name: 'count-rings',
   purpose:

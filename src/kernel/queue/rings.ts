@@ -1,11 +1,14 @@
-// Doorbells and rings: the SQL that inserts a doorbell for work that has been stored and makes it due, and the rings of its answer, which name the
-// number that the doorbell had then.
+// Doorbells and rings: the SQL that inserts a doorbell for work that has been stored and makes it
+// due, the rings of its answer, which name the number that the doorbell had then, and `publish`,
+// which carries out what follows from a commit.
 import type { AfterCommit, DeliveryRing, TurnRing, Publish, Ring } from './after-commit.ts';
 import type { Lane } from '../../config.ts';
 import type { SessionId } from '../../core/ids.ts';
 import type { Doorbell } from '../../../jobs/ring.ts';
 
-/** The columns of a doorbell that a statement has rung or made; null when the session needs no ring. */
+/**
+ * The columns of a doorbell that a statement has rung or made; null when the session needs no ring.
+ */
 export interface RungColumns {
   lane: Lane | null;
   rings: string | null;
@@ -27,7 +30,10 @@ export function deliveryRing(sessionId: SessionId, seq: string | number | null):
   return { kind: 'deliver', sessionId, ringNo: Number(seq) * 1000 };
 }
 
-/** The consequence of a write to one session: its waiters check, and it is rung for if the row says so. */
+/**
+ * The consequence of a write to one session: its waiters check, and it is rung for if the row says
+ * so.
+ */
 export function buildAfter(
   kind: TurnRing['kind'],
   sessionId: SessionId,
@@ -71,16 +77,18 @@ export function afterOfRings(needed: readonly NeededRing[]): AfterCommit {
 }
 
 /**
- * SQL of the first ring number of a doorbell, from a row of `holdfast.sessions`. No number is used twice: the queue drops a job whose
- * id it still has, even one that is just ending. Inbox number and epoch only grow; in between there is room for a million rings.
+ * SQL of the first ring number of a doorbell, from a row of `holdfast.sessions`. No number is used
+ * twice: the queue drops a job whose id it still has, even one that is just ending. Inbox number
+ * and epoch only grow; in between there is room for a million rings.
  */
 export function firstRingSql(alias: string): string {
   return `((${alias}.inbox_seq + ${alias}.epoch) << 20)`;
 }
 
 /**
- * SQL that inserts the doorbells of sessions that have got an input, from the rows of a CTE (`sessions` as they are after the change) for
- * which `condition` holds of `s`; answers those that were missing. A session that has one is due already, or at the time that it names.
+ * SQL that inserts the doorbells of sessions that have got an input, from the rows of a CTE
+ * (`sessions` as they are after the change) for which `condition` holds of `s`; answers those that
+ * were missing. A session that has one is due already, or at the time that it names.
  */
 export function ringSql(
   cte: string,
@@ -92,13 +100,18 @@ export function ringSql(
   returning session_id, lane, rings`;
 }
 
-/** The time that the queue is given for each of the rings that one statement answers. It needs 0.6 ms on a machine with a load of 20. */
+/**
+ * The time that the queue is given for each of the rings that one statement answers. It needs 0.6
+ * ms on a machine with a load of 20.
+ */
 const RING_MS = 2;
 
 /**
- * SQL that makes sessions due, from the rows of a CTE (`sessions` as they are after the change) for which `condition` holds of `s`. A turn
- * that is parked for an unknown time has no doorbell: then it is inserted. Of 10,000 rings the last is in the queue seconds after the first: each counts
- * as rung when it is there at the latest, else the reconciler would repeat those that are still being added.
+ * SQL that makes sessions due, from the rows of a CTE (`sessions` as they are after the change) for
+ * which `condition` holds of `s`. A turn that is parked for an unknown time has no doorbell: then
+ * it is inserted. Of 10,000 rings the last is in the queue seconds after the first: each counts as
+ * rung when it is there at the latest, else the reconciler would repeat those that are still being
+ * added.
  */
 export function wakeSql(cte: string, condition: string): string {
   return `insert into holdfast.doorbells as d (session_id, lane, rings, rung_at)
@@ -107,15 +120,18 @@ export function wakeSql(cte: string, condition: string): string {
   returning d.session_id, d.lane, d.rings`;
 }
 
-/** The CTE that rings again for the waiting messages of `updated_sessions`, which was taken from the worker that had claimed it. */
+/**
+ * The CTE that rings again for the waiting messages of `updated_sessions`, which was taken from the
+ * worker that had claimed it.
+ */
 export const RUNG_AGAIN_SQL = `rung_doorbells as (
   update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
   from updated_sessions where d.session_id = updated_sessions.id and updated_sessions.waiting > 0
   returning d.session_id, d.lane, d.rings
 )`;
 
-// The wake: reports inside one process that something of a session was committed, so that a waiting request checks
-// immediately instead of at its next poll. Nothing depends on it.
+// The wake: reports inside one process that something of a session was committed, so that a waiting
+// request checks immediately instead of at its next poll. Nothing depends on it.
 
 /** The kind of commit: a step of a turn, or one that settles messages. */
 export type CommitKind = 'progress' | 'settlement';
@@ -143,8 +159,9 @@ export function createWake(): Wake {
   };
 }
 
-// The only caller of the doorbell and of the wake: it carries out what a committed write returned as `after`. Nothing waits for it, because
-// the rows are committed: a wake-up that is lost costs a poll, and a ring that is lost costs the interval of the reconciler (G22).
+// The only caller of the doorbell and of the wake: it carries out what a committed write returned
+// as `after`. Nothing waits for it, because the rows are committed: a wake-up that is lost costs a
+// poll, and a ring that is lost costs the interval of the reconciler (G22).
 
 export interface PublishParts {
   wake: Pick<Wake, 'committed'>;

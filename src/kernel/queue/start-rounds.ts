@@ -1,5 +1,6 @@
-// Work that a process repeats until it ends: a round, a pause, the next round (docs/decisions/0077). Any number of processes may, and the database
-// decides which of them takes what. A round that a crash has broken off is done again by the next one.
+// Work that a process repeats until it ends: a round, a pause, the next round
+// (docs/decisions/0077). Any number of processes may, and the database decides which of them takes
+// what. A round that a crash has broken off is done again by the next one.
 import { pause } from '../../clock.ts';
 import type { Database } from '../../database/database.ts';
 import { workOff } from '../../work-off.ts';
@@ -9,16 +10,23 @@ export interface Rounds {
   database: Database;
   /** Asks whether there is work, for all rounds of the process. */
   watch?: WorkWatch;
-  /** Whether there may be work: after the longest pause, a round is begun only then. Absent: it is always begun. */
+  /**
+   * Whether there may be work: after the longest pause, a round is begun only then. Absent: it is
+   * always begun.
+   */
   work?: WorkQuestion;
   /**
-   * Resolves with true when there was work, and the next round follows after the shortest pause; with a number when there will be work in so many
-   * milliseconds, and the next round follows then, or after the longest pause.
+   * Resolves with true when there was work, and the next round follows after the shortest pause;
+   * with a number when there will be work in so many milliseconds, and the next round follows then,
+   * or after the longest pause.
    */
   round: (signal: AbortSignal) => Promise<boolean | number | void>;
   /** The message of the warning when a round has failed. The next one follows. */
   failure: string;
-  /** The pauses in milliseconds: before the first round, after one with work, and at most while there is none; each is twice the last. */
+  /**
+   * The pauses in milliseconds: before the first round, after one with work, and at most while
+   * there is none; each is twice the last.
+   */
   pauseMs: { first: number; min: number; max: number };
 }
 
@@ -68,10 +76,15 @@ export const OFTEN: Rounds['pauseMs'] = { first: 0, min: 10, max: 1_000 };
 /** The pause between two searches for old rows and stopped work. */
 export const TIDY_ROUND_MS = 60_000;
 
-/** The shortest pause between two statements that delete old rows: turns need the connections too. */
+/**
+ * The shortest pause between two statements that delete old rows: turns need the connections too.
+ */
 export const BREATH_MS = 200;
 
-/** Rounds that delete old rows (`what` they are, in the plural) in portions, which resolve with whether there is more. */
+/**
+ * Rounds that delete old rows (`what` they are, in the plural) in portions, which resolve with
+ * whether there is more.
+ */
 export function trims(
   what: string,
   portion: () => Promise<boolean>,

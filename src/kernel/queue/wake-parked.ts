@@ -1,10 +1,14 @@
-// The way back for turns that are parked. The code and the object of the reason for which a turn waits (`park_code`, `park_by`) are its key: `wake` makes
-// due what is parked under a key, and a statement that ends waits itself does so with `wokenSql`.
+// The way back for turns that are parked. The code and the object of the reason for which a turn
+// waits (`park_code`, `park_by`) are its key: `wake` makes due what is parked under a key, and a
+// statement that ends waits itself does so with `wokenSql`.
 import { literalQuery } from '../../database/literal-query.ts';
 import { LASTING_RETRY_MS } from '../../database/passing-faults.ts';
 import { wakeSql } from './rings.ts';
 
-/** SQL that makes turns due that are parked with one of the codes: `condition` selects them by their `t`, and may limit them. The CTE is `rung_doorbells`. */
+/**
+ * SQL that makes turns due that are parked with one of the codes: `condition` selects them by their
+ * `t`, and may limit them. The CTE is `rung_doorbells`.
+ */
 export const wokenSql = (codes: readonly string[], condition: string): string => `waiters as materialized (
   select t.id, t.session_id from holdfast.turns t
   where t.ended_at is null and t.status = 'parked' and t.park_code in (${codes.map((code) => `'${code}'`).join(', ')}) and ${condition}
@@ -17,13 +21,19 @@ rung_doorbells as (
   ${wakeSql('woken', 'true')}
 )`;
 
-/** Between two turns that are woken together, in milliseconds: what has waited together must not come back together. */
+/**
+ * Between two turns that are woken together, in milliseconds: what has waited together must not
+ * come back together.
+ */
 const SPACING_MS = 25;
 
 /** The largest number of turns that are woken together; the others wait until they are due. */
 const WOKEN_MAX = 5_000;
 
-/** Makes the turns due that wait under this key, never before the time that they must wait. The reconciler rings for each when its time has come. */
+/**
+ * Makes the turns due that wait under this key, never before the time that they must wait. The
+ * reconciler rings for each when its time has come.
+ */
 export const wake = literalQuery({
   name: 'wake',
   purpose: 'Make the turns due that are parked under a key, one after the other, those that have waited longest first.',

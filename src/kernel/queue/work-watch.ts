@@ -1,15 +1,20 @@
-// Asks for all rounds of a process together whether they have work: one statement a second, with a question for each (docs/decisions/0123). A round that
-// has none is not begun, so a service that does nothing sends next to nothing.
+// Asks for all rounds of a process together whether they have work: one statement a second, with a
+// question for each (docs/decisions/0123). A round that has none is not begun, so a service that
+// does nothing sends next to nothing.
 import type { Database } from '../../database/database.ts';
 import { isPassingFault } from '../../database/passing-faults.ts';
 import { withDeadline } from '../../clock.ts';
 import { literal, type PreparedQuery } from '../../database/statement.ts';
 
-/** A question whether there is work. It may answer yes when there is none, but never no when there is some. */
+/**
+ * A question whether there is work. It may answer yes when there is none, but never no when there
+ * is some.
+ */
 export interface WorkQuestion {
   /**
-   * SQL of a boolean, which indexes answer: it compares with `statement_timestamp()`, because no index is searched for `clock_timestamp()`, which changes. It
-   * names its values: `$names::text[]`.
+   * SQL of a boolean, which indexes answer: it compares with `statement_timestamp()`, because no
+   * index is searched for `clock_timestamp()`, which changes. It names its values:
+   * `$names::text[]`.
    */
   readonly sql: string;
   /** The values by their names, of each time that it is asked; absent: there are none. */
@@ -17,16 +22,22 @@ export interface WorkQuestion {
 }
 
 /**
- * SQL of a time that is later than the next question of what asks every second. What is due by then is work: what begins by the clock learns its time
- * from the round that it has then.
+ * SQL of a time that is later than the next question of what asks every second. What is due by then
+ * is work: what begins by the clock learns its time from the round that it has then.
  */
 export const SOON_SQL = "statement_timestamp() + interval '2 seconds'";
 
-/** Resolves with the answer, which is asked for within so many milliseconds; with false when the signal aborts. Rejects when the database does not answer. */
+/**
+ * Resolves with the answer, which is asked for within so many milliseconds; with false when the
+ * signal aborts. Rejects when the database does not answer.
+ */
 export type AskForWork = (inMs: number, signal: AbortSignal) => Promise<boolean>;
 
 export interface WorkWatch {
-  /** Adds a question. Returns the function that asks it, which is called again only after it has answered. */
+  /**
+   * Adds a question. Returns the function that asks it, which is called again only after it has
+   * answered.
+   */
   add(question: WorkQuestion): AskForWork;
 }
 
@@ -38,16 +49,28 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
-/** A question is asked so much earlier, at most, to be part of the statement of another one. Half of the time of each makes all of the same interval meet. */
+/**
+ * A question is asked so much earlier, at most, to be part of the statement of another one. Half of
+ * the time of each makes all of the same interval meet.
+ */
 const EARLIER_MS_MAX = 500;
 
-/** A round whose question has answered no for so long is begun all the same: a question that misses a kind of work delays it, and no more. */
+/**
+ * A round whose question has answered no for so long is begun all the same: a question that misses
+ * a kind of work delays it, and no more.
+ */
 const ANYWAY_MS = 5 * 60_000;
 
-/** How long the statement may take. One that takes longer, since a table is locked or a question is slow, must not hold up rounds that it does not concern. */
+/**
+ * How long the statement may take. One that takes longer, since a table is locked or a question is
+ * slow, must not hold up rounds that it does not concern.
+ */
 const LATE_MS = 1_000;
 
-/** How long nothing is asked, and every round is begun, after a statement that took too long or that the database refused. */
+/**
+ * How long nothing is asked, and every round is begun, after a statement that took too long or that
+ * the database refused.
+ */
 const OFF_MS = 30_000;
 
 /** Texts so far, of all watches: on a connection, different texts have different names. */
@@ -129,7 +152,10 @@ class Watch implements WorkWatch {
     this.#plan();
   }
 
-  /** Rejects while the database is away. Any other failure is that of one question, and each round then finds out by itself. */
+  /**
+   * Rejects while the database is away. Any other failure is that of one question, and each round
+   * then finds out by itself.
+   */
   async #whichHaveWork(asked: ReadonlySet<WorkQuestion>): Promise<(question: WorkQuestion) => boolean> {
     if (performance.now() < this.#offUntilMs) return () => true;
     const late = (): Error => new LateError(this.#limits.lateMs);
@@ -180,7 +206,10 @@ const NAME = /\$([a-z]\w*)/gi;
 
 const namesIn = (sql: string): string[] => [...new Set(Array.from(sql.matchAll(NAME), ([, name]) => name!))];
 
-/** Returns the query for some values: whether each question is asked, and the values of all. `case`: one that is not asked costs nothing. */
+/**
+ * Returns the query for some values: whether each question is asked, and the values of all. `case`:
+ * one that is not asked costs nothing.
+ */
 function prepareAsk(questions: readonly WorkQuestion[]): (values: unknown[]) => PreparedQuery {
   let before = 1;
   const cases = questions.map(({ sql }, index) => {

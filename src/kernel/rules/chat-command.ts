@@ -1,9 +1,10 @@
-// Commands in the text of a message: `/stop`, `/status`, `/usage`, `/help`, `/compact`, `/model`, `/think`, `/reasoning` and `/queue`, and the
-// triggers that begin a new session. Only owners may give them, or every sender where none is configured; from other senders, and in text that the
+// Commands in the text of a message: `/stop`, `/status`, `/usage`, `/help`, `/compact`, `/model`,
+// `/think`, `/reasoning` and `/queue`, and the triggers that begin a new session. Only owners may
+// give them, or every sender where none is configured; from other senders, and in text that the
 // sender has not written (`isWrittenBySender`) or has quoted, they are ordinary text.
 //
-// A command is alone in its message and is executed when the message is accepted. `/queue` and `/think` may also be part of a message:
-// then they apply to that message, and are removed from it.
+// A command is alone in its message and is executed when the message is accepted. `/queue` and
+// `/think` may also be part of a message: then they apply to that message, and are removed from it.
 import { cutHead } from '../../core/text.ts';
 import { isOfProgram, isOwner, isWrittenBySender, type InboundMessage } from '../../core/inbound.ts';
 import { parseQueueMode, QUEUE_MODES, type QueueDrop, type QueueMode } from '../../core/queue-mode.ts';
@@ -56,7 +57,8 @@ const DROPS: Readonly<Record<string, QueueDrop>> = {
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * True for a message of a person who may give commands: an owner, or any sender where no owner is configured, or a caller with the API key.
+ * True for a message of a person who may give commands: an owner, or any sender where no owner is
+ * configured, or a caller with the API key.
  */
 export function mayCommand(message: InboundMessage, ownerIds: readonly string[]): boolean {
   if (isOfProgram(message)) return false;
@@ -68,7 +70,10 @@ export function hasCommands(message: InboundMessage, ownerIds: readonly string[]
   return isWrittenBySender(message) && mayCommand(message, ownerIds);
 }
 
-/** The message as it is processed: a command of an authorised sender, or text without its directives. */
+/**
+ * The message as it is processed: a command of an authorised sender, or text without its
+ * directives.
+ */
 export function readMessage(
   sent: InboundMessage,
   ownerIds: readonly string[],
@@ -110,7 +115,10 @@ export function readChatCommand(text: string): ChatCommand | null {
 /** A quoted line; `>>>` begins a quote without an end. */
 const QUOTE = /^[ \t]*(?:>>>[^]*|>.*)/gm;
 
-/** Removes `/queue <mode>` and `/think <level>` from a message that has other text. In quotes they are words of others. */
+/**
+ * Removes `/queue <mode>` and `/think <level>` from a message that has other text. In quotes they
+ * are words of others.
+ */
 export function takeDirectives(text: string): DirectedMessage {
   const queued = takeDirective(text, /(?<=^|\s)\/queue(?:@\w+)?[:\s]+(\S+)(?=\s|$)/i, parseQueueMode);
   const thought = takeDirective(
@@ -125,13 +133,18 @@ export function takeDirectives(text: string): DirectedMessage {
   };
 }
 
-/** True when a message begins a new session: exactly a trigger, or a trigger and the first text of the new session. */
+/**
+ * True when a message begins a new session: exactly a trigger, or a trigger and the first text of
+ * the new session.
+ */
 export function isReset(text: string, triggers: readonly string[]): boolean {
   const [word = ''] = text.trim().split(/\s+/, 1);
   return triggers.some((trigger) => trigger.toLowerCase() === withoutAddress(word.toLowerCase()));
 }
 
-/** A word of a command without the name of the bot, which apps add in groups: `/stop@holdfast_bot`. */
+/**
+ * A word of a command without the name of the bot, which apps add in groups: `/stop@holdfast_bot`.
+ */
 function withoutAddress(word: string): string {
   return word.replace(/^(\/\w+)@\w+$/, '$1');
 }

@@ -1,5 +1,5 @@
-// A family of sessions: one that talks with a user, and those below it, each of which works on a run for the session above it. Without a
-// feature that spawns, every family is one session.
+// A family of sessions: one that talks with a user, and those below it, each of which works on a
+// run for the session above it. Without a feature that spawns, every family is one session.
 import type { RunStatus } from '../../core/subagents.ts';
 
 /** How a run ends, if nothing else brings its session another turn. */

@@ -1,5 +1,5 @@
-// What caused a message, read from the key under which it was stored. The key names the row that caused the message, so that the same cause
-// cannot store a second one.
+// What caused a message, read from the key under which it was stored. The key names the row that
+// caused the message, so that the same cause cannot store a second one.
 
 /** `request`: the message came from outside, through the API or from a plugin. */
 export const CAUSE_KINDS = [

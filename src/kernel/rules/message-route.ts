@@ -1,5 +1,6 @@
-// Where a message may go that the model sends in the middle of a turn: to the chat that the session talks in, and to channels that the
-// configuration opens for it. The model names; this decides (G30).
+// Where a message may go that the model sends in the middle of a turn: to the chat that the session
+// talks in, and to channels that the configuration opens for it. The model names; this decides
+// (G30).
 import { channelOf, isDirect, type InboundMessage, threadIdOf, type ChatType } from '../../core/inbound.ts';
 import { given } from '../../core/json.ts';
 
@@ -31,7 +32,10 @@ export interface OpenChannels {
   open: readonly string[];
   /** Where messages of other chats are delivered; absent: nowhere. */
   url?: string | undefined;
-  /** The address of a chat of a channel that the service itself is connected to, or why there is none; null: it is connected to none of this name. */
+  /**
+   * The address of a chat of a channel that the service itself is connected to, or why there is
+   * none; null: it is connected to none of this name.
+   */
   addressOf?: (chat: {
     channel: string;
     accountId?: string;
@@ -125,8 +129,8 @@ function withoutGaps(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim();
 }
 
-// The address of an answer, in the ids of the message's platform: what a receiver of replies needs to forward one. It contains only what
-// the message named.
+// The address of an answer, in the ids of the message's platform: what a receiver of replies needs
+// to forward one. It contains only what the message named.
 
 export interface Recipient {
   channel: string;
@@ -159,8 +163,9 @@ export function toAddress(message: InboundMessage): ReplyAddress {
 }
 
 /**
- * The address that a stored route names (`chooseRoute`): of an answer to what follows from a message, such as the announcement of a subagent
- * that it had spawned. A route of something else names none.
+ * The address that a stored route names (`chooseRoute`): of an answer to what follows from a
+ * message, such as the announcement of a subagent that it had spawned. A route of something else
+ * names none.
  */
 export function addressOfRoute(route: string): ReplyAddress {
   const parts: unknown = route.startsWith('[') ? JSON.parse(route) : [];

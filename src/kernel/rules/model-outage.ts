@@ -1,11 +1,14 @@
-// An outage of a model, as one worker sees it: when a call may be made, and how long to wait otherwise. A breaker of three states:
+// An outage of a model, as one worker sees it: when a call may be made, and how long to wait
+// otherwise. A breaker of three states:
 //
 //   closed       calls are made; failures are noted
-//   suspicious   calls of one session have failed and nothing has succeeded since: that may be the session's own fault, so others continue
-//   open         calls of two sessions have failed in a row: no calls but one probe at a time, at growing intervals
+//   suspicious   calls of one session have failed and nothing has succeeded since: that may be the
+//                session's own fault, so others continue
+//   open         calls of two sessions have failed in a row: no calls but one probe at a time, at
+//                growing intervals
 //
-// An open breaker is shared by all workers, and one of them makes the probe. A success closes it. Pure: clocks and randomness are passed in;
-// src/kernel/turn/model-states.ts keeps the states.
+// An open breaker is shared by all workers, and one of them makes the probe. A success closes it.
+// Pure: clocks and randomness are passed in; src/kernel/turn/model-states.ts keeps the states.
 import type { ModelFault } from '../../core/failure.ts';
 
 /** The shortest and the longest time between two probes, in milliseconds. */
@@ -16,7 +19,9 @@ export interface ProbeBounds {
 
 /** The state of a model since its last success; null: nothing has failed since. */
 export interface ModelTrouble {
-  /** Sessions whose calls have failed; two are enough to know that it is not one session's trouble. */
+  /**
+   * Sessions whose calls have failed; two are enough to know that it is not one session's trouble.
+   */
   failed: readonly string[];
   /** Probes that have failed. */
   probes: number;
@@ -84,8 +89,9 @@ function probeDelayMs(probes: number, random: number, { min, max }: ProbeBounds)
 }
 
 /**
- * How long a turn waits whose own call has failed, in milliseconds: from the shortest time between probes, doubled with each pause, up
- * to twice the longest; shortened by up to a half (`random` in [0, 1)); never below `atLeastMs`.
+ * How long a turn waits whose own call has failed, in milliseconds: from the shortest time between
+ * probes, doubled with each pause, up to twice the longest; shortened by up to a half (`random` in
+ * [0, 1)); never below `atLeastMs`.
  */
 export function pauseAfterFailureMs(
   { pauses, random, atLeastMs }: { pauses: number; random: number; atLeastMs: number },
@@ -95,13 +101,19 @@ export function pauseAfterFailureMs(
   return Math.ceil(Math.max(atLeastMs, grown * (1 - 0.5 * random)));
 }
 
-/** The answers by which a provider holds back a model for all callers: too many calls (429), or overloaded (529). */
+/**
+ * The answers by which a provider holds back a model for all callers: too many calls (429), or
+ * overloaded (529).
+ */
 const BLOCKING_STATUSES: ReadonlySet<number> = new Set([429, 529]);
 
 /** After a block its calls resume within this many milliseconds, spread evenly. */
 export const RESUME_MS = 1_000;
 
-/** How long no worker should call the model after such a fault, in milliseconds; null: the fault does not hold back other calls. */
+/**
+ * How long no worker should call the model after such a fault, in milliseconds; null: the fault
+ * does not hold back other calls.
+ */
 export function chooseBlockMs({ status, retryAfterMs }: Pick<ModelFault, 'status' | 'retryAfterMs'>): number | null {
   if (status === null || !BLOCKING_STATUSES.has(status) || retryAfterMs === null || retryAfterMs <= 0) return null;
   return Math.ceil(retryAfterMs);

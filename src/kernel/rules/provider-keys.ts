@@ -1,4 +1,5 @@
-// The keys of a provider that has several: which of them a session uses, and what a failed call says about its key.
+// The keys of a provider that has several: which of them a session uses, and what a failed call
+// says about its key.
 import { classifyFailure, type ModelFault } from '../../core/failure.ts';
 
 /** The name and the scope of the key of a provider that has one. */
@@ -8,9 +9,10 @@ export const DEFAULT_KEY = 'default';
 export const NO_KEY = 'none';
 
 /**
- * The keys in the order in which a session uses them: the first one that is let through. Each session has an order of its own (rendezvous hashing), so
- * sessions are spread evenly, a session keeps its key, and a key that is added or removed changes the first key of its own sessions alone.
- * `hash`: any good hash of a text, as hex.
+ * The keys in the order in which a session uses them: the first one that is let through. Each
+ * session has an order of its own (rendezvous hashing), so sessions are spread evenly, a session
+ * keeps its key, and a key that is added or removed changes the first key of its own sessions
+ * alone. `hash`: any good hash of a text, as hex.
  */
 export function orderKeys<Key extends { name: string }>(
   session: string,
@@ -27,10 +29,15 @@ const RATE_MS = 30_000;
 const RATE_MS_MIN = 1_000;
 /** How long a key without money or quota is not used at all. */
 const BILLING_MS = 5 * 3_600_000;
-/** How long a key is not used that was refused: until it is changed, which makes it another account. */
+/**
+ * How long a key is not used that was refused: until it is changed, which makes it another account.
+ */
 const REFUSED_MS = 3650 * 86_400_000;
 
-/** What follows from a failed call for its key. `isWhole`: for all models, otherwise for the one that was asked. */
+/**
+ * What follows from a failed call for its key. `isWhole`: for all models, otherwise for the one
+ * that was asked.
+ */
 export interface Cooling {
   isWhole: boolean;
   forMs: number;

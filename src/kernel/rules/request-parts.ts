@@ -1,6 +1,7 @@
-// A request taken apart for people to read: the origin of each part, whether it is trusted, its estimated tokens, and where the
-// provider's cache ends. Nothing is guessed: system prompt and prompts were written with the spans of their parts, and every block
-// of a message knows the entry that it is of.
+// A request taken apart for people to read: the origin of each part, whether it is trusted, its
+// estimated tokens, and where the provider's cache ends. Nothing is guessed: system prompt and
+// prompts were written with the spans of their parts, and every block of a message knows the entry
+// that it is of.
 import type { ContentBlock } from '../../core/content.ts';
 import { charsOfBlock, CHARS_PER_TOKEN, estimateTextTokens } from '../../core/content-size.ts';
 import type { Entry, EntryKind } from '../../core/entry.ts';
@@ -40,7 +41,10 @@ export interface RequestMaterial {
   messages: readonly ModelMessage[];
   /** Per message and block, the entry that it is of; 0: made up, below: a plugin's. */
   trace: readonly (readonly number[])[];
-  /** True when it was kept as a whole (a compaction): of its messages it is only known that they describe the transcript. */
+  /**
+   * True when it was kept as a whole (a compaction): of its messages it is only known that they
+   * describe the transcript.
+   */
   isWhole: boolean;
   entries: readonly PartedEntry[];
   /** What plugins put before the history. */
@@ -48,7 +52,10 @@ export interface RequestMaterial {
   sections: readonly SectionSpan[];
 }
 
-/** The parts of a request in the order in which the provider's cache sees them: tools, system prompt, messages. */
+/**
+ * The parts of a request in the order in which the provider's cache sees them: tools, system
+ * prompt, messages.
+ */
 export function describeRequest(material: RequestMaterial): RequestPart[] {
   return [...toolParts(material), ...systemParts(material), ...messageParts(material)];
 }
@@ -145,7 +152,10 @@ function findSource(
 
 type Span = Pick<PartSpan, 'name' | 'origin' | 'trust' | 'start' | 'end'>;
 
-/** The positions of the parts of a prompt in the sent text; null when the stored spans do not contain them. */
+/**
+ * The positions of the parts of a prompt in the sent text; null when the stored spans do not
+ * contain them.
+ */
 function findSpans({ parts, content }: PartedEntry, sent: string): Span[] | null {
   const stored = content.find((block) => block.type === 'text');
   if (parts === null || stored?.type !== 'text' || !sent.endsWith(stored.text)) return null;
@@ -158,7 +168,10 @@ function findSpans({ parts, content }: PartedEntry, sent: string): Span[] | null
   return [{ name: 'marker', origin: 'holdfast', trust: 'trusted', start: 0, end: offset }, ...spans];
 }
 
-/** A part per span; one part when there are none. The last of them carries the cache marker of the block. */
+/**
+ * A part per span; one part when there are none. The last of them carries the cache marker of the
+ * block.
+ */
 function spanned(
   text: string,
   place: Pick<RequestPart, 'path' | 'cacheMarker' | 'entry'>,

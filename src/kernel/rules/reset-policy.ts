@@ -1,5 +1,6 @@
-// Whether a message starts a new transcript automatically: only where the configuration says so (G15). Daily: the first message after
-// an hour of the day; idle: the first after so long without messages. The caller decides what counts as a message: heartbeats do not.
+// Whether a message starts a new transcript automatically: only where the configuration says so
+// (G15). Daily: the first message after an hour of the day; idle: the first after so long without
+// messages. The caller decides what counts as a message: heartbeats do not.
 import { DAY_MS, HOUR_MS, MINUTE_MS, findZone } from '../../core/time.ts';
 
 export interface ResetPolicy {
@@ -35,8 +36,9 @@ export function resetDue({ policy, timeZone, lastTalkMs, nowMs }: ResetMoment): 
 }
 
 /**
- * The day of a session that a time belongs to, as days since the epoch: it begins when the clock on the wall first shows the hour. A
- * clock that is set forward past the hour, or back to before it, begins it once all the same.
+ * The day of a session that a time belongs to, as days since the epoch: it begins when the clock on
+ * the wall first shows the hour. A clock that is set forward past the hour, or back to before it,
+ * begins it once all the same.
  */
 function toDay(ms: number, timeZone: string, atHour: number): number {
   const wallMs = ms + findZone(timeZone).offsetAt(ms);

@@ -1,5 +1,5 @@
-// A session's past as another agent sees it: the newest texts, each bounded and bounded together. Tool results are left out unless
-// requested: they are most of the bytes and little of the meaning.
+// A session's past as another agent sees it: the newest texts, each bounded and bounded together.
+// Tool results are left out unless requested: they are most of the bytes and little of the meaning.
 import { cutHead, isBlank, storableText } from '../../core/text.ts';
 import { joinText, textOfResult, type ContentBlock } from '../../core/content.ts';
 import { boundedResult, isAnnounceSkip } from '../../core/subagents.ts';
@@ -64,7 +64,9 @@ function bounded(text: string): string {
 
 export type OutputEntry = Pick<Entry, 'kind' | 'content'>;
 
-/** The text of the last answer that says something; null: none does. Bounded, and fit to be stored. */
+/**
+ * The text of the last answer that says something; null: none does. Bounded, and fit to be stored.
+ */
 export function findLastAnswer(entries: readonly OutputEntry[]): string | null {
   return findLastText(entries, 'answer', ({ content }) => spokenText(joinText(content)));
 }

@@ -1,5 +1,6 @@
-// Why something waits: every reason with its code, its text, its order among the others, and what a person can do about it. Features that hold calls
-// say the texts of their waits (`explain` in src/kernel/turn/hold-kind.ts), as do budgets, and batches for their items
+// Why something waits: every reason with its code, its text, its order among the others, and what a
+// person can do about it. Features that hold calls say the texts of their waits (`explain` in
+// src/kernel/turn/hold-kind.ts), as do budgets, and batches for their items
 // (src/features/batches/rules/batch.ts).
 import type { HoldCode } from '../../core/statuses.ts';
 import { isUuid } from '../../core/ids.ts';
@@ -9,11 +10,17 @@ export interface Reason {
   code: string;
   /** For people. */
   text: string;
-  /** The object for which it waits: the provider of a model, a turn, a worker, a lane; null: it has no name. */
+  /**
+   * The object for which it waits: the provider of a model, a turn, a worker, a lane; null: it has
+   * no name.
+   */
   by: string | null;
 }
 
-/** Why a message, a turn or an item of a batch waits, as docs/api.md describes it. Times are ISO 8601. */
+/**
+ * Why a message, a turn or an item of a batch waits, as docs/api.md describes it. Times are ISO
+ * 8601.
+ */
 export interface Why extends Reason {
   since: string;
   /** When it is checked again at the latest; null: not known. */
@@ -59,7 +66,9 @@ type Code = keyof typeof STEPS;
 // The keys are those of the type.
 export const NEXT_STEP_CODES = Object.keys(STEPS) as readonly Code[];
 
-/** What to do next, as sentences; empty: the text of the reason says it, or its code is not known. */
+/**
+ * What to do next, as sentences; empty: the text of the reason says it, or its code is not known.
+ */
 export function nextStep({ code, by }: Pick<Why, 'code' | 'by'>): string {
   if (code === 'session_busy' && by !== null && isUuid(by))
     return `It is taken up after that turn: "holdfast turns watch ${by}" follows it, and "holdfast turns abort ${by}" stops it.`;
@@ -104,7 +113,10 @@ export const providerBatch = (model: NamedModel): Reason =>
 /** The same with times in milliseconds since the epoch. */
 type Wait = Reason & { since: number; until: number | null };
 
-/** What is stored of a message that waits and of its session. Times are milliseconds since the epoch. */
+/**
+ * What is stored of a message that waits and of its session. Times are milliseconds since the
+ * epoch.
+ */
 export interface WaitFacts {
   receivedAt: number;
   /** When the message is delivered, also as it is shown; null: it has been. */
@@ -112,7 +124,10 @@ export interface WaitFacts {
   lane: string;
   /** The open turn of the session; null: it has none. */
   turn: { id: string; claimedAt: number; park: Wait | null } | null;
-  /** The lock of the session; `seenAt`: when its worker reported last, null if there is no row of it. */
+  /**
+   * The lock of the session; `seenAt`: when its worker reported last, null if there is no row of
+   * it.
+   */
   lock: { owner: string; expiresAt: number; seenAt: number | null } | null;
   /** The time from which a worker can run the session; null: an event has to happen first. */
   dueAt: number | null;
@@ -136,7 +151,10 @@ export interface ServedLane {
   slots: number;
   /** Turns of these workers in the lane. */
   inUse: number;
-  /** Sessions of the lane that only a slot keeps from running; counted up to one more than the slots. */
+  /**
+   * Sessions of the lane that only a slot keeps from running; counted up to one more than the
+   * slots.
+   */
   due: number;
   /** Since when none of them can reach the queue; null: one can. */
   queueAwaySince: number | null;
@@ -154,12 +172,16 @@ interface ServiceFacts {
 
 const NO_WORKERS: ServedLane = { workers: 0, slots: 0, inUse: 0, due: 0, queueAwaySince: null, lastSeenAt: null };
 
-/** While turns of a lane run, a job counts as queued for this long before it counts as lost, in milliseconds. */
+/**
+ * While turns of a lane run, a job counts as queued for this long before it counts as lost, in
+ * milliseconds.
+ */
 const QUEUED_MS = 5_000;
 
 /**
- * Why a message waits. The reasons are asked in the order in which they would have to end: what keeps its session from being claimed, the disk
- * of the database, the lock of the session, and then what keeps a worker from claiming it.
+ * Why a message waits. The reasons are asked in the order in which they would have to end: what
+ * keeps its session from being claimed, the disk of the database, the lock of the session, and then
+ * what keeps a worker from claiming it.
  */
 export function explainWait(facts: WaitFacts, { lanes, storage }: ServiceFacts, now: number): Wait {
   const { receivedAt, delivery, turn, lock, pause, dueAt, gatherUntil, yielded } = facts;
@@ -218,7 +240,9 @@ function describePause({ reason: because, lane, agent, session, pausedBy }: Paus
   return `${pausedBy} has paused ${what}${because === null ? '' : `: ${because}`}. End it with holdfast resume${flags}`;
 }
 
-/** What keeps a worker from claiming a session that may be claimed, and since when at the earliest. */
+/**
+ * What keeps a worker from claiming a session that may be claimed, and since when at the earliest.
+ */
 function whyUnclaimed(
   { lane, dueAt, rungAt }: WaitFacts,
   { workers, slots, inUse, due, queueAwaySince, lastSeenAt }: ServedLane,
@@ -231,7 +255,8 @@ function whyUnclaimed(
     const text = 'No worker of the lane can reach the queue; workers look for due sessions in the database.';
     return ['queue_unreachable', text, queueAwaySince];
   }
-  // Slots become free and are taken between two reports of a worker, and jobs of one lane are fetched in their order.
+  // Slots become free and are taken between two reports of a worker, and jobs of one lane are
+  // fetched in their order.
   const isQueued = inUse > 0 && now - Math.max(rungAt ?? 0, dueAt ?? 0) < QUEUED_MS;
   if (due > slots - inUse || isQueued)
     return ['lane_full', `The workers of the lane ${lane} run its due sessions in order, ${slots} at a time.`, 0];

@@ -1,5 +1,6 @@
-// Claiming: takes the lock of a session (session-locks.ts) and reads, in the same round trip, all that its turn starts from: what
-// waits, the system events, the transcript that the worker does not know yet, and the open turn if an earlier worker left one.
+// Claiming: takes the lock of a session (session-locks.ts) and reads, in the same round trip, all
+// that its turn starts from: what waits, the system events, the transcript that the worker does not
+// know yet, and the open turn if an earlier worker left one.
 import type { HoldCode, TurnKind } from '../../core/statuses.ts';
 import type { CostTotal } from '../../core/prices.ts';
 import type { AfterCommit, Ring } from '../queue/after-commit.ts';
@@ -19,7 +20,10 @@ export interface ClaimRequest {
   sessionId: SessionId;
   owner: string;
   leaseMs: number;
-  /** The transcript that the worker remembers: entries up to `seq` of this version. Version -1: nothing. */
+  /**
+   * The transcript that the worker remembers: entries up to `seq` of this version. Version -1:
+   * nothing.
+   */
   known: { version: number; seq: number };
 }
 
@@ -59,7 +63,10 @@ export interface OpenTurn extends CostTotal {
   systemSha256: string;
   toolsSha256: string;
   calls: number;
-  /** Calls that were charged after the last one that was not broken off by a worker: each may have been made, and paid for. */
+  /**
+   * Calls that were charged after the last one that was not broken off by a worker: each may have
+   * been made, and paid for.
+   */
   lostCalls: number;
   retries: number;
   steps: number;
@@ -72,7 +79,10 @@ export interface OpenTurn extends CostTotal {
   fallback: { model: string; reason: string | null } | null;
   /** Null: it was not parked since the model answered last. */
   park: EarlierPark | null;
-  /** Its last model call when that goes through a batch of the provider and has not been used yet; null: it does not. */
+  /**
+   * Its last model call when that goes through a batch of the provider and has not been used yet;
+   * null: it does not.
+   */
   hop: OpenHop | null;
   /** The reason of a compaction that it was in the middle of; null: none. */
   compaction: CompactionReason | null;
@@ -126,9 +136,15 @@ export interface SessionClaim {
   session: ClaimedSession;
   inputs: WaitingInput[];
   events: WaitingEvent[];
-  /** The beginnings of messages that were dropped over the cap, oldest first; bounded, so there may be fewer than were. */
+  /**
+   * The beginnings of messages that were dropped over the cap, oldest first; bounded, so there may
+   * be fewer than were.
+   */
   overflow: { id: MessageId; text: string }[];
-  /** Entries of the active path that the worker did not know, a summary first; all of them when `isWhole`. */
+  /**
+   * Entries of the active path that the worker did not know, a summary first; all of them when
+   * `isWhole`.
+   */
   entries: Entry[];
   isWhole: boolean;
   openTurn: OpenTurn | null;
@@ -137,8 +153,9 @@ export interface SessionClaim {
 }
 
 /**
- * `claimed`: this worker holds the lock. `busy`: another worker holds it and reads the inbox when its turn ends.
- * `idle`: nothing waits, or a person has paused it. `early`: what waits is not due yet; it is rung for when it is.
+ * `claimed`: this worker holds the lock. `busy`: another worker holds it and reads the inbox when
+ * its turn ends. `idle`: nothing waits, or a person has paused it. `early`: what waits is not due
+ * yet; it is rung for when it is.
  */
 export type Claim = SessionClaim | { kind: 'busy' | 'idle' } | { kind: 'early'; after: AfterCommit };
 
@@ -147,7 +164,10 @@ export function createClaim(database: Database): RowSubmitter<ClaimRequest, Clai
   return shareStatement('claim', (requests) => claimAll(database, requests));
 }
 
-/** How often a claim is tried again because its session has changed; then it reports the session as busy, and a ring follows. */
+/**
+ * How often a claim is tried again because its session has changed; then it reports the session as
+ * busy, and a ring follows.
+ */
 const STALE_ATTEMPTS_MAX = 10;
 
 async function claimAll(database: Database, requests: ClaimRequest[]): Promise<Claim[]> {

@@ -8,7 +8,10 @@ import { stopSql } from './session-locks.ts';
 
 /** The largest number of waiting messages that a claim reads; a turn claims fewer. */
 const WAITING_READ_MAX = 200;
-/** The most characters of the bodies that are read of what waits, unless the first one has more: the rest is read the next time. */
+/**
+ * The most characters of the bodies that are read of what waits, unless the first one has more: the
+ * rest is read the next time.
+ */
 export const WAITING_CHARS_MAX = 4_000_000;
 
 /** The most dropped messages that a prompt names, and how much of each is read. */
@@ -53,8 +56,9 @@ const SESSION_FIELDS: Record<keyof ClaimedSession, string> = {
   view: 'c.view',
 };
 
-// The workers that lost a lease, each with how many sessions it had claimed, with an open turn or without one yet: counted by the first claim
-// that notices, because every claim takes one away. A worker that has stalled and claims again what it held keeps its sessions.
+// The workers that lost a lease, each with how many sessions it had claimed, with an open turn or
+// without one yet: counted by the first claim that notices, because every claim takes one away. A
+// worker that has stalled and claims again what it held keeps its sessions.
 const LOST_SQL = `lost as materialized (
   select lost_owner.worker, coalesce(
     (select w.open_turns from holdfast.lost_workers w where w.worker = lost_owner.worker and not lost_owner.is_alive),
@@ -69,8 +73,9 @@ const LOST_SQL = `lost as materialized (
   ) as lost_owner
 )`;
 
-// Of the claims that find a suspect, a worker is granted one, and none while it runs another: if the worker then crashes, the suspect is
-// the likely cause. The others are tried again soon, in random order.
+// Of the claims that find a suspect, a worker is granted one, and none while it runs another: if
+// the worker then crashes, the suspect is the likely cause. The others are tried again soon, in
+// random order.
 const SUSPECTS_SQL = `judged as materialized (
   select found.id, found.lost_worker, case when held.is_back then 'early' else found.verdict end as verdict,
     case when held.is_back then clock_timestamp() + (1 + 2 * random()) * interval '1 second' else found.gather_until end as look_at,
@@ -94,22 +99,25 @@ inserted_lost_workers as (
   on conflict do nothing
 )`;
 
-// Whether the crash of the worker "lost" counts against the turn "t", and whether it was a crash of a worker with many turns: see
-// kernel/rules/process-deaths.ts. A turn with this many of those was claimed as a suspect.
+// Whether the crash of the worker "lost" counts against the turn "t", and whether it was a crash of
+// a worker with many turns: see kernel/rules/process-deaths.ts. A turn with this many of those was
+// claimed as a suspect.
 const COUNTS_SQL = `(lost.worker is not null and (lost.open_turns <= ${FEW_TURNS_MAX} or t.crowd_deaths >= ${CROWD_DEATHS_MAX}))::int`;
 const IN_CROWD_SQL = `(lost.worker is not null and lost.open_turns > ${FEW_TURNS_MAX} and t.crowd_deaths < ${CROWD_DEATHS_MAX})::int`;
 
-// The same of a claim of the session "l" that ended before a turn was open: its worker crashed or stalled while it assembled the prompt.
-// A lease that runs out only after "lost" was read counts as nothing: without a row of "lost", nothing is known of its worker.
+// The same of a claim of the session "l" that ended before a turn was open: its worker crashed or
+// stalled while it assembled the prompt. A lease that runs out only after "lost" was read counts as
+// nothing: without a row of "lost", nothing is known of its worker.
 const IS_LOST_CLAIM_SQL = 'lost.worker is not null and l.turn_id is null and l.lease_expires_at <= clock_timestamp()';
 const CLAIM_COUNTS_SQL = `(${IS_LOST_CLAIM_SQL} and (lost.open_turns <= ${FEW_TURNS_MAX} or l.crowd_claims >= ${CROWD_DEATHS_MAX}))::int`;
 const CLAIM_IN_CROWD_SQL = `(${IS_LOST_CLAIM_SQL} and lost.open_turns > ${FEW_TURNS_MAX} and l.crowd_claims < ${CROWD_DEATHS_MAX})::int`;
 
-// A statement that had to wait for a row sees the new version of that row, but everything else as it was when the statement began: the last
-// answer of the turn that just ended would be missing. So it compares the row's version before and after the wait, and claims nothing that
-// has changed (`stale`): the next statement sees all of it. Every write that concerns a session therefore updates its row. A worker may
-// claim again what it holds itself: that is how it continues after a write whose result it does not know. (It never claims a session that
-// it is running.)
+// A statement that had to wait for a row sees the new version of that row, but everything else as
+// it was when the statement began: the last answer of the turn that just ended would be missing. So
+// it compares the row's version before and after the wait, and claims nothing that has changed
+// (`stale`): the next statement sees all of it. Every write that concerns a session therefore
+// updates its row. A worker may claim again what it holds itself: that is how it continues after a
+// write whose result it does not know. (It never claims a session that it is running.)
 export const CLAIM = literal({
   name: 'claim',
   purpose: 'Claim the sessions that are free and have work, and read what their turns start from.',

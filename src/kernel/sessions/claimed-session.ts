@@ -28,7 +28,10 @@ export interface ClaimedSession {
   transcriptVersion: number;
   entrySeq: number;
   leafSeq: number | null;
-  /** Tokens of the last request and its answer together; 0: not known, because nothing was asked or the transcript has changed. */
+  /**
+   * Tokens of the last request and its answer together; 0: not known, because nothing was asked or
+   * the transcript has changed.
+   */
   contextTokens: number;
   wasAborted: boolean;
   stop: SessionStop | null;
@@ -39,11 +42,16 @@ export interface ClaimedSession {
   steerSeq: number;
   /** Messages that were dropped over the cap and that no prompt has mentioned yet. */
   overflowed: number;
-  /** How many of its held tool calls were answered: an answer that a turn has not seen makes it due. */
+  /**
+   * How many of its held tool calls were answered: an answer that a turn has not seen makes it due.
+   */
   heldSeq: number;
   /** How often in a row the lock ran out before a turn was open. */
   lostClaims: number;
-  /** The most inputs that a turn takes, because the prompt of more was too long for the model; null: no such limit. */
+  /**
+   * The most inputs that a turn takes, because the prompt of more was too long for the model; null:
+   * no such limit.
+   */
   collectMax: number | null;
   view: SessionView;
 }

@@ -1,5 +1,5 @@
-// Costs of rows: how totals grow in SQL, and how they are shown. The rules are those of core/prices.ts: null is an unknown cost,
-// which is never added as 0.
+// Costs of rows: how totals grow in SQL, and how they are shown. The rules are those of
+// core/prices.ts: null is an unknown cost, which is never added as 0.
 
 /** SQL of a total with one more cost. A total of 0 with an unknown cost is not known either. */
 export function plusCostSql(total: string, cost: string): string {

@@ -47,7 +47,10 @@ export const RUN_SQL = `json_build_object('id', run.id, 'parentId', run.parent_i
       'runtimeMs', floor(extract(epoch from clock_timestamp() - run.created_at) * 1000),
       'inputTokens', ${USED_SQL.input_tokens}, 'outputTokens', ${USED_SQL.output_tokens})`;
 
-/** JSON of columns is text as it is stored: JSON null as `deliver` means nowhere, and no value the default of the configuration. */
+/**
+ * JSON of columns is text as it is stored: JSON null as `deliver` means nowhere, and no value the
+ * default of the configuration.
+ */
 export interface RunRow extends EndingRun {
   rootId: string;
   route: string;
@@ -57,7 +60,10 @@ export interface RunRow extends EndingRun {
   isDeleted: boolean;
 }
 
-/** A family whose rows are locked: its sessions, and the run that the session works on with which it began. */
+/**
+ * A family whose rows are locked: its sessions, and the run that the session works on with which it
+ * began.
+ */
 export interface LockedFamily {
   family: ReadonlyMap<string, FamilyState>;
   run: RunRow | null;

@@ -1,5 +1,5 @@
-// A fork: a new session that begins with a copy of another's active path, up to one of its entries. The two have nothing to do
-// with each other afterwards; the copy remembers where it came from.
+// A fork: a new session that begins with a copy of another's active path, up to one of its entries.
+// The two have nothing to do with each other afterwards; the copy remembers where it came from.
 import type { Lane } from '../../config.ts';
 import type { SessionId, SessionKey } from '../../core/ids.ts';
 import { newId } from '../../ids.ts';
@@ -11,23 +11,27 @@ export interface Fork {
   sourceKey: SessionKey;
   /** The last entry that is copied; null: the end of the path. */
   entryId: string | null;
-  /** The copy ends before the prompt of this turn, as the turn found the path; absent: the path is that of now. */
+  /**
+   * The copy ends before the prompt of this turn, as the turn found the path; absent: the path is
+   * that of now.
+   */
   beforeTurnId?: string;
   target: { key: SessionKey; agentId: string; kind: string; lane: Lane; channel: string | null };
   idempotency?: KeyedRequest | null;
 }
 
 /**
- * `ok`: made, with so many entries. `exists`: there is a session of that key; `entries`: what the copy would have. `unknown`: no such session. `unknown-entry`: the
- * entry is not on its active path.
+ * `ok`: made, with so many entries. `exists`: there is a session of that key; `entries`: what the
+ * copy would have. `unknown`: no such session. `unknown-entry`: the entry is not on its active
+ * path.
  */
 export type ForkResult =
   | { kind: 'ok'; sessionId: SessionId; entries: number }
   | { kind: 'exists'; entries: number }
   | { kind: 'unknown' | 'unknown-entry' };
 
-// Renumbered in the order of the path, a summary first. An answer whose calls have no results yet is left out: its results will be
-// stored in the source, never here.
+// Renumbered in the order of the path, a summary first. An answer whose calls have no results yet
+// is left out: its results will be stored in the source, never here.
 export const copySession = literalQuery({
   name: 'fork-session',
   purpose: "Make a session that begins with a copy of another's active path. Answers how far it came.",

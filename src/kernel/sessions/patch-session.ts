@@ -1,4 +1,5 @@
-// The overrides of a session: what its queue, model and thinking are when they differ from the configuration, and its label.
+// The overrides of a session: what its queue, model and thinking are when they differ from the
+// configuration, and its label.
 import { literalQuery } from '../../database/literal-query.ts';
 
 /** Absent: unchanged. Null: back to the configuration. */

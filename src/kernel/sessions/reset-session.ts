@@ -1,5 +1,5 @@
-// A reset: the session continues with an empty transcript under the same key. The old one stays as it is, linked by its number.
-// Only done on request (G15).
+// A reset: the session continues with an empty transcript under the same key. The old one stays as
+// it is, linked by its number. Only done on request (G15).
 import type { SessionId } from '../../core/ids.ts';
 import type { Database } from '../../database/database.ts';
 import { insertEventsSql } from '../events/events.ts';
@@ -11,11 +11,12 @@ import { buildAfter, type RungColumns, RUNG_AGAIN_SQL } from '../queue/rings.ts'
 /** What a new transcript keeps of the view of a session `s`: which alerts were sent lately. */
 export const KEPT_VIEW_SQL = `case when s.view -> 'alerts' is null then '{}'::json else json_build_object('alerts', s.view -> 'alerts') end`;
 
-// A reset by the worker that has claimed the session, before it opens the turn of the message that requested it. The worker keeps the lock.
-// If it crashes afterwards, the next one finds an empty transcript and has nothing to reset.
+// A reset by the worker that has claimed the session, before it opens the turn of the message that
+// requested it. The worker keeps the lock. If it crashes afterwards, the next one finds an empty
+// transcript and has nothing to reset.
 /**
- * Ends transcript `transcriptNo`; false when this worker no longer holds the session. `reason` is shown with the event: `message`, `daily` or
- * `idle`.
+ * Ends transcript `transcriptNo`; false when this worker no longer holds the session. `reason` is
+ * shown with the event: `message`, `daily` or `idle`.
  */
 export const resetClaimed = literalQuery({
   name: 'reset-claimed',
@@ -50,8 +51,9 @@ export type Reset =
   | { kind: 'running' }
   | { kind: 'unknown' };
 
-// A worker that has claimed the session but not opened its turn yet assembles a prompt on the old transcript: the epoch is raised,
-// so that its opening is refused, and the doorbell is rung again for the waiting messages.
+// A worker that has claimed the session but not opened its turn yet assembles a prompt on the old
+// transcript: the epoch is raised, so that its opening is refused, and the doorbell is rung again
+// for the waiting messages.
 export const beginTranscript = literalQuery({
   name: 'reset-session',
   purpose: 'Begin a new transcript, unless a turn is open.',

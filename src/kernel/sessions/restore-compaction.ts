@@ -1,6 +1,7 @@
-// Undoing a compaction: the entries that its summary replaced become active again in their places, and the summary is retired. Newer
-// entries stay. Later compactions of the same transcript are undone with it, since they include its summary. Each entry keeps the
-// range in which it was retired, so that the requests of that time stay derivable.
+// Undoing a compaction: the entries that its summary replaced become active again in their places,
+// and the summary is retired. Newer entries stay. Later compactions of the same transcript are
+// undone with it, since they include its summary. Each entry keeps the range in which it was
+// retired, so that the requests of that time stay derivable.
 import type { Committed } from '../queue/after-commit.ts';
 import type { SessionId } from '../../core/ids.ts';
 import { keyedSql, type KeyedRequest } from '../../database/idempotency.ts';
@@ -8,14 +9,16 @@ import { buildAfter, type RungColumns, RUNG_AGAIN_SQL } from '../queue/rings.ts'
 import { literalQuery } from '../../database/literal-query.ts';
 
 /**
- * `ok`: it is undone, now or earlier. `running`: a turn is open; end it first. `conflict`: it did not succeed, or its transcript was
- * ended by a reset. `unknown`: the session has no such compaction.
+ * `ok`: it is undone, now or earlier. `running`: a turn is open; end it first. `conflict`: it did
+ * not succeed, or its transcript was ended by a reset. `unknown`: the session has no such
+ * compaction.
  */
 export interface Restoration {
   kind: 'ok' | 'running' | 'conflict' | 'unknown';
 }
 
-// The epoch is raised because of a worker that has claimed the session but not opened its turn yet, as in a reset.
+// The epoch is raised because of a worker that has claimed the session but not opened its turn yet,
+// as in a reset.
 export const restoreCompaction = literalQuery({
   name: 'restore-compaction',
   purpose: 'Undo a compaction, and the later ones of the same transcript.',

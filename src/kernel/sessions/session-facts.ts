@@ -1,5 +1,5 @@
-// A session as the API shows it, built by the same SQL everywhere, so that an accepted message and a later view of the
-// session never disagree.
+// A session as the API shows it, built by the same SQL everywhere, so that an accepted message and
+// a later view of the session never disagree.
 import { costFieldsSql } from './cost-sql.ts';
 
 /** The SQL of a time as ISO 8601 in UTC with milliseconds, as the API writes them. */
@@ -7,15 +7,16 @@ export function isoSql(column: string): string {
   return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
-// A turn that a worker runs is not parked, so most are not looked up. `exists` would let the planner read all turns into a hash table.
+// A turn that a worker runs is not parked, so most are not looked up. `exists` would let the
+// planner read all turns into a hash table.
 function isParkedSql(s: string): string {
   return `(${s}.owner is null and coalesce((
       select open_turn.status = 'parked' from holdfast.turns open_turn where open_turn.id = ${s}.turn_id), false))`;
 }
 
 /**
- * SQL that makes `SessionFacts` as json from a row of `holdfast.sessions` under the given alias. `waiting` is the SQL of how
- * many messages wait, where that is not what the row says.
+ * SQL that makes `SessionFacts` as json from a row of `holdfast.sessions` under the given alias.
+ * `waiting` is the SQL of how many messages wait, where that is not what the row says.
  */
 export function sessionFactsSql(alias: string, waiting = `${alias}.waiting`): string {
   const s = alias;

@@ -1,15 +1,16 @@
-// The session lock: the exclusive, expiring right to run a session. It is a lease in a row with a fencing number, not a
-// database lock: no lock is held between two statements.
+// The session lock: the exclusive, expiring right to run a session. It is a lease in a row with a
+// fencing number, not a database lock: no lock is held between two statements.
 //
 //        free ──claim──▶ held(owner, epoch+1, expiry) ──finish / release──▶ free
 //                          │      ▲                                           ▲
 //                          │      └── renew, at a third of the lease          │
 //                          └── owner crashes or stalls past the expiry ──▶ claimable by any worker (epoch+1)
 //
-// The row is authoritative, by the database's clock (G8). Every write of a turn carries the epoch of its claim and locks the
-// row in the same statement, so an owner that was paused past its lease writes nothing (G7). The owner itself must also
-// start nothing: it measures the lease with its monotonic clock, from before the claim was sent, and stops trusting it a
-// margin before the row expires.
+// The row is authoritative, by the database's clock (G8). Every write of a turn carries the epoch
+// of its claim and locks the row in the same statement, so an owner that was paused past its lease
+// writes nothing (G7). The owner itself must also start nothing: it measures the lease with its
+// monotonic clock, from before the claim was sent, and stops trusting it a margin before the row
+// expires.
 import type { AfterCommit } from '../queue/after-commit.ts';
 import type { SessionId } from '../../core/ids.ts';
 import type { SessionStop } from '../../core/statuses.ts';
@@ -37,7 +38,10 @@ from locked where s.id = locked.id
 returning s.id`,
 });
 
-/** Renews the leases of one owner and returns the sessions that it still holds; a missing one is lost permanently. */
+/**
+ * Renews the leases of one owner and returns the sessions that it still holds; a missing one is
+ * lost permanently.
+ */
 export async function renewLocks(
   database: Database,
   owner: string,
@@ -65,14 +69,20 @@ export interface Watch {
   blocks: ModelBlock[];
 }
 
-/** Reads which of the held sessions are asked to stop, and why, and which models are blocked. A plain read. */
+/**
+ * Reads which of the held sessions are asked to stop, and why, and which models are blocked. A
+ * plain read.
+ */
 export async function readWatch(database: Database, sessionIds: SessionId[]): Promise<Watch> {
   const result = await database.hot.query(WATCH.prepared([sessionIds]));
   const [row] = result.rows as { stops: { id: SessionId; stop: SessionStop }[] | null; blocks: ModelBlock[] | null }[];
   return { stops: new Map(row?.stops?.map(({ id, stop }) => [id, stop])), blocks: row?.blocks ?? [] };
 }
 
-/** SQL of the stop that the open turn of the session `alias` is asked for; null: none. A kind counts only with a reason (migration 0014). */
+/**
+ * SQL of the stop that the open turn of the session `alias` is asked for; null: none. A kind counts
+ * only with a reason (migration 0014).
+ */
 export function stopSql(alias: string): string {
   return `case when ${alias}.stop_reason is not null
     then json_build_object('kind', coalesce(${alias}.stop_kind, 'stopped'), 'message', ${alias}.stop_reason) end`;
@@ -84,8 +94,8 @@ export interface Release {
 }
 
 /**
- * Releases the lock and leaves the turn open for the next claim. Resolves with the ring that starts it; there
- * is none when nothing is left to do, or when this worker no longer held the lock.
+ * Releases the lock and leaves the turn open for the next claim. Resolves with the ring that starts
+ * it; there is none when nothing is left to do, or when this worker no longer held the lock.
  */
 export function createRelease(database: Database): RowSubmitter<HeldLock, Release> {
   return shareStatement('release', (releases) => releaseAll(database, releases));

@@ -1,4 +1,5 @@
-// What a session is and what its newest turns that have ended have read from the provider's cache, for the agent itself.
+// What a session is and what its newest turns that have ended have read from the provider's cache,
+// for the agent itself.
 import type { SessionFacts } from '../../contract/views.ts';
 import type { Database } from '../../database/database.ts';
 import { sessionFactsSql } from './session-facts.ts';
@@ -36,7 +37,10 @@ where s.key = any($1::text[])`,
   },
 });
 
-/** Makes the function that reads the session of a key; null: it does not exist. Concurrent calls share one read by indexes. */
+/**
+ * Makes the function that reads the session of a key; null: it does not exist. Concurrent calls
+ * share one read by indexes.
+ */
 export function createReadSessionUsage(database: Database): RowSubmitter<string, SessionUsageRow | null> {
   return shareStatement('session-usage', (keys: string[]) => readSessionUsages(database, keys));
 }

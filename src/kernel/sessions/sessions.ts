@@ -1,5 +1,6 @@
-// Sessions come into being with the first thing that reaches them. Their ids never change, so a process remembers those that it has seen for a
-// minute: until then it may still know one that another process has erased, and what is written to that one writes nothing.
+// Sessions come into being with the first thing that reaches them. Their ids never change, so a
+// process remembers those that it has seen for a minute: until then it may still know one that
+// another process has erased, and what is written to that one writes nothing.
 import type { Lane } from '../../config.ts';
 import { LRUCache } from 'lru-cache';
 import type { SessionId, SessionKey } from '../../core/ids.ts';
@@ -28,7 +29,9 @@ export function buildNewSession(key: SessionKey, channel: string | null = null):
 const ATTEMPTS_MAX = 3;
 const REMEMBERED_SESSIONS_MAX = 50_000;
 
-/** How long a session is remembered, in milliseconds: it may have been erased by another process. */
+/**
+ * How long a session is remembered, in milliseconds: it may have been erased by another process.
+ */
 const REMEMBERED_MS = 60_000;
 
 /** Returns the id of a session, which it creates if need be. */
@@ -62,7 +65,8 @@ export function createEnsureSession(database: Database): EnsureSession {
   return Object.assign(find, { drop: (key: string) => void known.delete(key) });
 }
 
-// The first query does not see a session that another process creates at the same time, but the second does.
+// The first query does not see a session that another process creates at the same time, but the
+// second does.
 export const insertSessions = literalQuery({
   name: 'ensure-session',
   purpose: 'Make the sessions that do not exist. Answers the id of each key.',

@@ -1,4 +1,5 @@
-// The dependencies of a turn on its process. Built once by the entry point of a worker; tests build their own.
+// The dependencies of a turn on its process. Built once by the entry point of a worker; tests build
+// their own.
 import type { TurnEffect, Effects } from '../effects/turn-effects.ts';
 import type { Committed, Publish } from '../queue/after-commit.ts';
 import type { Clock } from '../../clock.ts';
@@ -65,14 +66,20 @@ export interface TurnContext {
   meter: TurnMeter;
   /** Called when a call has waited for a rate limit or a block. Must not throw. */
   onRateWait: (wait: { model: string; waitedMs: number }) => void;
-  /** The tools that policies let through in a session of that role, in stable order; with those that change, as they are now. */
+  /**
+   * The tools that policies let through in a session of that role, in stable order; with those that
+   * change, as they are now.
+   */
   toolsetOf: (
     agent: Pick<AgentSettings, 'id' | 'toolPolicies' | 'externalTools'>,
     role: SubagentRole,
   ) => Promise<Toolset>;
   plugins: Plugins;
   images: ImageLoader;
-  /** Hashes of snapshots that are in the database already. It drops them soon, because an erasure deletes those that no other turn shows. */
+  /**
+   * Hashes of snapshots that are in the database already. It drops them soon, because an erasure
+   * deletes those that no other turn shows.
+   */
   knownSnapshots: KnownSnapshots;
   /** Contents of snapshots that turns ask for again. */
   snapshotCache: SnapshotCache;
@@ -80,7 +87,10 @@ export interface TurnContext {
   random: () => number;
   /** True while the worker drains: a turn stops at its next step boundary and is left resumable. */
   isDraining: () => boolean;
-  /** Called with the result of each write within a turn; the `after` of its last write is part of its outcome. */
+  /**
+   * Called with the result of each write within a turn; the `after` of its last write is part of
+   * its outcome.
+   */
   publish: Publish;
   /** Null: nothing is traced. */
   tracing: Tracing | null;
@@ -95,19 +105,34 @@ export interface TurnParts extends Pick<
   owner: string;
 }
 
-/** What a feature may do in turns. Where several answer, the first in the order of src/features.ts does. */
+/**
+ * What a feature may do in turns. Where several answer, the first in the order of src/features.ts
+ * does.
+ */
 export interface TurnFeature {
   /** Asked before a model call, between the kernel's own checks, and called when it is stored. */
   readonly check?: GateCheck;
-  /** Called before each answer is asked for: may commit what the model has to read first. Throws what stops, parks or ends the turn. */
+  /**
+   * Called before each answer is asked for: may commit what the model has to read first. Throws
+   * what stops, parks or ends the turn.
+   */
   readonly prepare?: (context: TurnContext, turn: OpenedTurn) => Promise<void>;
   /** Gets the next answer in its own way; null: the model is asked. Throws as `askModel` does. */
   readonly ask?: (context: TurnContext, turn: OpenedTurn) => Promise<AnsweredCall | null>;
-  /** Its tools that may be others at the next turn: asked when a turn opens, and when another worker resumes it; null: none for this agent. */
+  /**
+   * Its tools that may be others at the next turn: asked when a turn opens, and when another worker
+   * resumes it; null: none for this agent.
+   */
   readonly tools?: (agentId: string, agent: Pick<AgentSettings, 'externalTools'>) => Promise<ChangingTools | null>;
-  /** What it does with tool calls: something else runs in place of their tools, or they wait for something outside before they run or have a result. */
+  /**
+   * What it does with tool calls: something else runs in place of their tools, or they wait for
+   * something outside before they run or have a result.
+   */
   readonly calls?: StandInKind | HoldKind;
-  /** Ends the turn in a way of its own when the model has said its last word; null: it ends as any other. */
+  /**
+   * Ends the turn in a way of its own when the model has said its last word; null: it ends as any
+   * other.
+   */
   readonly judge?: (
     context: TurnContext,
     turn: OpenedTurn,

@@ -1,8 +1,10 @@
-// Batches the deltas of all running turns briefly, texts and reasoning, and writes them together. Deltas that are still batched when the
-// answer is committed are written by that commit instead, so a short answer costs no write of its own.
+// Batches the deltas of all running turns briefly, texts and reasoning, and writes them together.
+// Deltas that are still batched when the answer is committed are written by that commit instead, so
+// a short answer costs no write of its own.
 //
-// Two statements in flight may be committed in either order, and readers read in the order of commits. So there is one write at a time, and
-// a commit that ends a call waits for the write that has text of it.
+// Two statements in flight may be committed in either order, and readers read in the order of
+// commits. So there is one write at a time, and a commit that ends a call waits for the write that
+// has text of it.
 import { setTimeout as delay } from 'node:timers/promises';
 import { shareNext } from '../../coalesce.ts';
 import type { SessionId, TurnId } from '../../core/ids.ts';
@@ -57,8 +59,8 @@ export class DeltaWriter {
   }
 
   /**
-   * Takes out what is gathered for a turn, for the statement that ends its model call. Resolves when everything before it is written
-   * or lost; never rejects.
+   * Takes out what is gathered for a turn, for the statement that ends its model call. Resolves
+   * when everything before it is written or lost; never rejects.
    */
   async take(target: DeltaTarget): Promise<DeltaEvent[]> {
     await this.#writing.get(target.sessionId);

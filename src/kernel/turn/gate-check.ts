@@ -1,6 +1,7 @@
-// What the gate before a model call (gate.ts) knows of its checks. A check says of a call whether it may be made now; one that lets it through may
-// hold something for it: a place in a limit, money, the test of a model that is away. workers/create-turn-context.ts lists the checks of the kernel, and
-// features bring theirs (`check` of `TurnFeature`).
+// What the gate before a model call (gate.ts) knows of its checks. A check says of a call whether
+// it may be made now; one that lets it through may hold something for it: a place in a limit,
+// money, the test of a model that is away. workers/create-turn-context.ts lists the checks of the
+// kernel, and features bring theirs (`check` of `TurnFeature`).
 import type { CallPurpose, ModelRequest } from '../../core/model-request.ts';
 import type { Amounts } from '../../core/rate-limit.ts';
 import type { NamedModel } from '../../core/models.ts';
@@ -14,19 +15,30 @@ import type { TurnId } from '../../core/ids.ts';
 /** A call that is about to be made. */
 export interface ComingCall {
   turn: OpenedTurn;
-  /** `batch`: through a batch of the provider, which has limits of its own. `harness`: by a plugin. */
+  /**
+   * `batch`: through a batch of the provider, which has limits of its own. `harness`: by a plugin.
+   */
   way: 'live' | 'batch' | 'harness';
   model: NamedModel;
   callNo: number;
-  /** Present for calls that do not continue the turn's requests: the summary of a compaction, and calls for tools and for audio. */
+  /**
+   * Present for calls that do not continue the turn's requests: the summary of a compaction, and
+   * calls for tools and for audio.
+   */
   purpose?: Exclude<CallPurpose, 'answer'>;
-  /** What it costs in micro-dollars where its model has no price by tokens; null: not known. Absent: tokens decide. */
+  /**
+   * What it costs in micro-dollars where its model has no price by tokens; null: not known. Absent:
+   * tokens decide.
+   */
   unitMicros?: number | null;
   /** The request, which is made only when a check needs it. */
   request: () => ModelRequest;
 }
 
-/** How long a call waits and for what. The code and the object of the reason are the key under which its turn is parked, and woken. */
+/**
+ * How long a call waits and for what. The code and the object of the reason are the key under which
+ * its turn is parked, and woken.
+ */
 export interface Wait extends Partial<Omit<TurnWait, 'reason' | 'delayMs'>> {
   reason: Reason;
   /** In milliseconds; null: until the turn is woken. */
@@ -46,7 +58,10 @@ export type CheckAnswer =
 /** The answer of a check with nothing to hold. */
 export const PASS: CheckAnswer = { kind: 'pass' };
 
-/** What happens to the call for which a check holds something: `begun` once it is sent, then exactly one of `answered`, `failed` and `left`. */
+/**
+ * What happens to the call for which a check holds something: `begun` once it is sent, then exactly
+ * one of `answered`, `failed` and `left`.
+ */
 export interface Hold {
   begun?(): void;
   /** The provider reports what is left of its limits. */
@@ -61,8 +76,8 @@ export interface Hold {
 }
 
 /**
- * `blocked`: its provider asks for no calls. `key`: it asks for none by this key. `away`: it does not answer. `unsure`: that may be the session's own
- * trouble.
+ * `blocked`: its provider asks for no calls. `key`: it asks for none by this key. `away`: it does
+ * not answer. `unsure`: that may be the session's own trouble.
  */
 export interface Setback {
   kind: 'blocked' | 'key' | 'away' | 'unsure';
@@ -71,9 +86,15 @@ export interface Setback {
 }
 
 export interface GateCheck {
-  /** False for calls that it has nothing to do with, and while its feature is not configured: it is not asked then. Absent: it always is. */
+  /**
+   * False for calls that it has nothing to do with, and while its feature is not configured: it is
+   * not asked then. Absent: it always is.
+   */
   applies?(call: ComingCall): boolean;
-  /** May wait by itself for a few seconds, where it keeps a queue. `stayedMs`: how long the call has waited in its slot. */
+  /**
+   * May wait by itself for a few seconds, where it keeps a queue. `stayedMs`: how long the call has
+   * waited in its slot.
+   */
   ask(call: ComingCall, stayedMs: number): CheckAnswer | Promise<CheckAnswer>;
   /** Called after a write that has stored model calls of the turn. */
   stored?(turnId: TurnId): Promise<void>;

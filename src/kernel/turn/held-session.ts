@@ -1,5 +1,6 @@
-// The lock as a worker holds it. A `HeldSession` is a lease whose signal ends all work under it, for any reason; the `LockKeeper` keeps the leases of all
-// sessions of its worker and checks whether one must stop; with it, it learns which models are blocked.
+// The lock as a worker holds it. A `HeldSession` is a lease whose signal ends all work under it,
+// for any reason; the `LockKeeper` keeps the leases of all sessions of its worker and checks
+// whether one must stop; with it, it learns which models are blocked.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
 import type { SessionId } from '../../core/ids.ts';
@@ -23,7 +24,10 @@ export class HeldSession extends Lease {
     this.epoch = epoch;
   }
 
-  /** Ends everything under this lock for the given reason, which `assertHeld` then throws in a `TurnStopped`. The first reason is kept. */
+  /**
+   * Ends everything under this lock for the given reason, which `assertHeld` then throws in a
+   * `TurnStopped`. The first reason is kept.
+   */
   stop(reason: StopReason): void {
     if (reason.kind === 'lock-lost') this.lose('refused');
     else this.end(new TurnStopped(reason));
@@ -56,7 +60,9 @@ export interface LockKeeperOptions {
   logger: Logger;
   owner: string;
   leaseMs: number;
-  /** Called with the models that are blocked, each time that the keeper has looked. Must not throw. */
+  /**
+   * Called with the models that are blocked, each time that the keeper has looked. Must not throw.
+   */
   onBlocks: (blocks: readonly ModelBlock[]) => void;
 }
 
@@ -82,7 +88,8 @@ export class LockKeeper {
       of: 'sessions',
       outages: database.outages,
       renew: (held) => renewLocks(database, owner, leaseMs, held),
-      // A call of a model that lasts longer than an outage of the database is not asked, and paid for, again.
+      // A call of a model that lasts longer than an outage of the database is not asked, and paid
+      // for, again.
       runsOn: true,
     });
   }
@@ -98,8 +105,8 @@ export class LockKeeper {
   }
 
   /**
-   * Reserves a session in this worker; false when it is reserved already. A worker may claim again what it holds, so without
-   * this a second job of the session would take it away from the first.
+   * Reserves a session in this worker; false when it is reserved already. A worker may claim again
+   * what it holds, so without this a second job of the session would take it away from the first.
    */
   reserve(sessionId: SessionId): boolean {
     if (!this.#reserved.has(sessionId)) {
@@ -110,18 +117,27 @@ export class LockKeeper {
     return false;
   }
 
-  /** Ends a reservation, and the care for the session, whether or not this worker still holds its lock. */
+  /**
+   * Ends a reservation, and the care for the session, whether or not this worker still holds its
+   * lock.
+   */
   unreserve(sessionId: SessionId): void {
     this.#reserved.delete(sessionId);
     this.#leases.drop(sessionId);
   }
 
-  /** True, once, when another job of the session arrived while it was reserved: its input may be newer than the turn's last write. */
+  /**
+   * True, once, when another job of the session arrived while it was reserved: its input may be
+   * newer than the turn's last write.
+   */
   takeTurnedAway(sessionId: SessionId): boolean {
     return this.#turnedAway.delete(sessionId);
   }
 
-  /** Takes a reserved session that was just claimed into care. `askedAtMs` is the monotonic time from before the claim was sent. */
+  /**
+   * Takes a reserved session that was just claimed into care. `askedAtMs` is the monotonic time
+   * from before the claim was sent.
+   */
   hold(sessionId: SessionId, epoch: number, askedAtMs: number): HeldSession {
     const { clock, leaseMs } = this.#options;
     return this.#leases.keep(new HeldSession({ sessionId, epoch, clock, leaseMs, askedAtMs }));

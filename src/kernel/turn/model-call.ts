@@ -1,4 +1,5 @@
-// What every call for an answer or a summary has in common: its identity, its failure, its cost, and its row.
+// What every call for an answer or a summary has in common: its identity, its failure, its cost,
+// and its row.
 import { readBatchSettings, readVia } from '../../core/inbound.ts';
 import { cutHead } from '../../core/text.ts';
 import { classifyFailure } from '../../core/failure.ts';
@@ -20,7 +21,9 @@ import { idleTimeoutMs } from '../../model/stream/stop-reasons.ts';
 export interface BrokenCall {
   status: 'failed' | 'aborted';
   error: Record<string, unknown>;
-  /** Present when its tokens are known all the same, because it was answered or refused as a whole. */
+  /**
+   * Present when its tokens are known all the same, because it was answered or refused as a whole.
+   */
   usage?: Usage;
 }
 
@@ -77,7 +80,10 @@ export class CallRecord {
     };
   }
 
-  /** The options of the call for the client of the model. A call that is not made through the client has no measurements. */
+  /**
+   * The options of the call for the client of the model. A call that is not made through the client
+   * has no measurements.
+   */
   options(): Pick<AskOptions, 'headers' | 'beforeSend' | 'observers' | 'about' | 'callNo' | 'onUsage'> {
     const { id: turnId, session, held } = this.#turn;
     const { callNo } = this.#begun;
@@ -114,7 +120,10 @@ export class CallRecord {
     this.#begun.firstChunkAt ??= this.#context.clock.now();
   }
 
-  /** The row of the call, which ends now. `costMicros`: its cost if it does not follow from token prices; null: unknown. */
+  /**
+   * The row of the call, which ends now. `costMicros`: its cost if it does not follow from token
+   * prices; null: unknown.
+   */
   ended(end: CallConclusion, { costMicros }: { costMicros?: number | null } = {}): ModelCallRow {
     const { answer, ...broken } =
       'answer' in end ? { answer: end.answer, status: 'ok' as const, error: null } : { answer: null, ...end };
@@ -180,7 +189,10 @@ export function abortedBy(reason: StopReason): BrokenCall {
   return { status: 'aborted', error: { code: callCodeOf(reason), message: reason.message } };
 }
 
-/** The end of a call that has failed. A provider that answers with an error status has used no tokens. */
+/**
+ * The end of a call that has failed. A provider that answers with an error status has used no
+ * tokens.
+ */
 export function failedBy(fault: ModelError): BrokenCall {
   const { type, status, message } = fault;
   return {
@@ -190,7 +202,10 @@ export function failedBy(fault: ModelError): BrokenCall {
   };
 }
 
-/** The fault of a failed call; it asks for no longer wait than a turn may take (`models.outage.giveUpAfter`). Rethrows any other error. */
+/**
+ * The fault of a failed call; it asks for no longer wait than a turn may take
+ * (`models.outage.giveUpAfter`). Rethrows any other error.
+ */
 export function toModelError({ config }: TurnContext, error: unknown): ModelError {
   if (error instanceof ModelError) return error.waitingAtMost(config.models.outage.giveUpAfter);
   if (!(error instanceof ModelSilent)) throw error;
@@ -198,7 +213,8 @@ export function toModelError({ config }: TurnContext, error: unknown): ModelErro
   return new ModelError({ type: 'idle_timeout', status: null, retryAfterMs: null, message, cause: error });
 }
 
-// The clock that gives up a call whose model has fallen silent. Everything that comes restarts it, pings included.
+// The clock that gives up a call whose model has fallen silent. Everything that comes restarts it,
+// pings included.
 
 /** The model said nothing for too long. */
 export class ModelSilent extends Error {
@@ -210,9 +226,10 @@ export class ModelSilent extends Error {
 }
 
 /**
- * Aborts its signal with `ModelSilent` when it was not restarted for this long (0: never), or as soon as one of its parents aborts,
- * with that parent's reason. Stop it at the end of the call: until then it listens to its parents. (`AbortSignal.any` listens until it
- * is garbage collected, which is expensive with hundreds of calls.)
+ * Aborts its signal with `ModelSilent` when it was not restarted for this long (0: never), or as
+ * soon as one of its parents aborts, with that parent's reason. Stop it at the end of the call:
+ * until then it listens to its parents. (`AbortSignal.any` listens until it is garbage collected,
+ * which is expensive with hundreds of calls.)
  */
 export class IdleClock {
   readonly #abort = new AbortController();
@@ -246,8 +263,9 @@ export class IdleClock {
 }
 
 /**
- * How long the model of a turn may be silent, in milliseconds; 0: as long as the turn may take. It is as long as the turn when answers
- * are not streamed: such a model sends nothing until it is done.
+ * How long the model of a turn may be silent, in milliseconds; 0: as long as the turn may take. It
+ * is as long as the turn when answers are not streamed: such a model sends nothing until it is
+ * done.
  */
 export function chooseIdleTimeout(
   { agent, session, journal }: OpenedTurn,

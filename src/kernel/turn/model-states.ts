@@ -1,10 +1,12 @@
-// Which models must not be called now, as one worker knows it. Two checks of the gate ask it: a model is blocked while
-// its provider has asked for no calls, and away while it does not answer: then one call at a time tests it (kernel/rules/model-outage.ts decides when).
-// Both are rows that all workers share (src/kernel/queue/model-blocks.ts): the worker that meets one writes it, and the others learn it with their
-// claims and their polls for stop reasons.
+// Which models must not be called now, as one worker knows it. Two checks of the gate ask it: a
+// model is blocked while its provider has asked for no calls, and away while it does not answer:
+// then one call at a time tests it (kernel/rules/model-outage.ts decides when). Both are rows that
+// all workers share (src/kernel/queue/model-blocks.ts): the worker that meets one writes it, and
+// the others learn it with their claims and their polls for stop reasons.
 //
-// Where a provider has several keys, all of it is known per key, and a failure that is the key's own (429, money, refused) makes that key away at once: for
-// the model, or for all of its models under the name `provider/*`.
+// Where a provider has several keys, all of it is known per key, and a failure that is the key's
+// own (429, money, refused) makes that key away at once: for the model, or for all of its models
+// under the name `provider/*`.
 import type { Clock } from '../../clock.ts';
 import { classifyOutage } from '../../core/failure.ts';
 import {
@@ -47,11 +49,15 @@ export interface ModelStatesOptions {
   random: () => number;
   bounds: ProbeBounds;
   model: Pick<Model, 'accountOf' | 'keysOf'>;
-  /** Called with each block that is learned, also with one that is known or lifted. Must not throw. */
+  /**
+   * Called with each block that is learned, also with one that is known or lifted. Must not throw.
+   */
   onBlock: (block: ModelBlock) => void;
 }
 
-/** A worker that ends during its probe leaves it to another one after this time, in milliseconds. */
+/**
+ * A worker that ends during its probe leaves it to another one after this time, in milliseconds.
+ */
 const PROBE_MS_MAX = 60_000;
 /** Until this worker has read that another one probes, in milliseconds. */
 const WAIT_MS_MIN = 250;
@@ -94,7 +100,10 @@ export class ModelStates {
     isOpen: (model) => this.known.findAll(model).every((known) => this.known.check(known, '').kind !== 'wait'),
   };
 
-  /** How long the state of a model lets no call of a session through, in milliseconds; null: it may call, as the probe if one is due. */
+  /**
+   * How long the state of a model lets no call of a session through, in milliseconds; null: it may
+   * call, as the probe if one is due.
+   */
   async #askState(known: ModelState, session: string): Promise<number | null> {
     const found = this.known.check(known, session);
     if (found.kind === 'probe') return await this.#probe(known, session);
@@ -102,7 +111,8 @@ export class ModelStates {
   }
 
   #waitForModel(known: ModelState, model: NamedModel, waitMs: number): CheckAnswer {
-    // Spread over some time after the next probe: turns that have seen the outage themselves make the probes, and one that succeeds wakes the others.
+    // Spread over some time after the next probe: turns that have seen the outage themselves make
+    // the probes, and one that succeeds wakes the others.
     const { max } = this.#options.bounds;
     const spread = { forMs: waitMs + max, spreadMs: 3 * max, isParked: true, isOfModel: true };
     // The model may be back already.
@@ -132,8 +142,8 @@ export class ModelStates {
   }
 
   /**
-   * Applies what the database returned. A block never becomes shorter, because the answer may be older than a block of this worker; one that was
-   * lifted ends.
+   * Applies what the database returned. A block never becomes shorter, because the answer may be
+   * older than a block of this worker; one that was lifted ends.
    */
   learn(blocks: readonly ModelBlock[]): void {
     const away = new Set<ModelState>();
@@ -158,7 +168,10 @@ export class ModelStates {
       if (known.trouble?.isShared === true && !away.has(known) && nowMs >= known.storedUntilMs) close(known);
   }
 
-  /** Takes the probe for a session. How long it has to wait, in milliseconds, because another worker has it; null: it may call. */
+  /**
+   * Takes the probe for a session. How long it has to wait, in milliseconds, because another worker
+   * has it; null: it may call.
+   */
   async #probe(known: ModelState, session: string): Promise<number | null> {
     if (known.trouble !== null) known.trouble = { ...known.trouble, probing: session };
     if (this.known.nowMs() < known.probesUntilMs) return null;
@@ -195,7 +208,8 @@ export class ModelStates {
           return await this.#cool(cooling.isWhole ? (all[0] ?? known) : known, { ...cooling, model, fault });
         }
         if (classifyOutage(fault) === null) {
-          // An error with a status shows that the provider answers; a stream that broke off or fell silent shows nothing.
+          // An error with a status shows that the provider answers; a stream that broke off or fell
+          // silent shows nothing.
           if (fault.status === null) left();
           else answered();
           return null;
@@ -267,7 +281,10 @@ export class ModelStates {
     };
   }
 
-  /** No worker uses a key for so long, for a model or at all; then one finds out whether it is back. Null: the provider has refused all keys. */
+  /**
+   * No worker uses a key for so long, for a model or at all; then one finds out whether it is back.
+   * Null: the provider has refused all keys.
+   */
   async #cool(
     known: ModelState,
     { forMs, model, fault }: Cooling & { model: NamedModel; fault: ModelError },
@@ -287,7 +304,10 @@ export class ModelStates {
     return { kind: 'key', wait: { reason, hasCalled: true, isNews, forMs: leftMs, spreadMs: RESUME_MS } };
   }
 
-  /** Wakes the turns that wait for the provider of a model; if that fails, they become due by themselves. */
+  /**
+   * Wakes the turns that wait for the provider of a model; if that fails, they become due by
+   * themselves.
+   */
   #wake({ model }: ModelState, marked = Promise.resolve()): void {
     const { database, logger } = this.#options;
     const message = 'Turns that wait for the model could not be woken; each resumes when its wait ends';
@@ -309,12 +329,16 @@ function explainAbsence({ model }: ModelState, fault: ModelError): Reason {
   return { code: classifyOutage(fault) ?? 'model_away', text: fault.message, by: providerOf(modelOfRef(model)) };
 }
 
-// What one worker knows of the models that it asks: for each account and model, until when it is blocked, and how far it is away. A provider with several
-// keys has an account for each, and one more state for all models of a key.
+// What one worker knows of the models that it asks: for each account and model, until when it is
+// blocked, and how far it is away. A provider with several keys has an account for each, and one
+// more state for all models of a key.
 
 /** The largest number of models that a worker knows; those that were asked last stay. */
 const MODELS_MAX = 1_000;
-/** What this worker itself has stored about a model is not overruled for this long by what was read before, in milliseconds. */
+/**
+ * What this worker itself has stored about a model is not overruled for this long by what was read
+ * before, in milliseconds.
+ */
 export const STORED_MS = 1_000;
 
 /** What is known of a model. */
@@ -324,7 +348,10 @@ export interface ModelState extends BlockedModel {
   trouble: ModelTrouble | null;
   /** Until when this worker alone may probe it, in monotonic milliseconds. */
   probesUntilMs: number;
-  /** Until when what is read about it may be of before this worker has stored its state, in monotonic milliseconds. */
+  /**
+   * Until when what is read about it may be of before this worker has stored its state, in
+   * monotonic milliseconds.
+   */
   storedUntilMs: number;
   /** What its server has said about it by refusing requests. */
   traits: ModelTraits;
@@ -361,14 +388,20 @@ export class KnownModels {
     return this.of({ account: this.#model.accountOf(model), model: refOfModel(model) });
   }
 
-  /** What holds back calls of a model: its own state, and before it that of its key, where its provider has several. */
+  /**
+   * What holds back calls of a model: its own state, and before it that of its key, where its
+   * provider has several.
+   */
   findAll(model: NamedModel): ModelState[] {
     const own = this.find(model);
     if (this.#model.keysOf(model).length < 2) return [own];
     return [this.of({ account: own.account, model: refOfModel({ ...model, model: ALL_MODELS }) }), own];
   }
 
-  /** Takes over which traits are stored. They end when a person lifts the blocks of a model, or after their time. */
+  /**
+   * Takes over which traits are stored. They end when a person lifts the blocks of a model, or
+   * after their time.
+   */
   readTraits(blocks: readonly ModelBlock[]): void {
     const nowMs = this.nowMs();
     for (const known of this.all()) if (nowMs >= known.storedUntilMs) known.traits = {};
@@ -422,7 +455,9 @@ export function leaveProbe(known: ModelState, session: string): void {
   if (known.trouble?.probing === session) known.trouble = { ...known.trouble, probing: null };
 }
 
-/** Lets all calls through; true: they were held back. A failure of one session alone stays noted. */
+/**
+ * Lets all calls through; true: they were held back. A failure of one session alone stays noted.
+ */
 export function close(known: ModelState): boolean {
   if (!isAway(known.trouble)) return false;
   known.trouble = null;
@@ -430,7 +465,8 @@ export function close(known: ModelState): boolean {
   return true;
 }
 
-// The lengths of the last answers of each agent in this worker: an estimate of the length of the next one.
+// The lengths of the last answers of each agent in this worker: an estimate of the length of the
+// next one.
 
 /** How many answers of an agent are remembered, and the expected length before there are any. */
 const OUTPUTS_MAX = 200;
@@ -448,7 +484,10 @@ export class OutputHistory {
     this.#outputs.set(agentId, [...(this.#outputs.get(agentId) ?? []), tokens].slice(-OUTPUTS_MAX));
   }
 
-  /** The length that nine of ten recent answers of the agent did not exceed; never more than a request allows. */
+  /**
+   * The length that nine of ten recent answers of the agent did not exceed; never more than a
+   * request allows.
+   */
   likely(agentId: string, maxTokens: number): number {
     const sorted = this.#outputs.get(agentId)?.toSorted((one, other) => one - other) ?? [];
     const likely = sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * OUTPUT_QUANTILE))];

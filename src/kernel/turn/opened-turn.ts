@@ -1,5 +1,6 @@
-// A turn that is open: the facts that do not change while it runs, and the journal with its position. Every field is readonly;
-// a test holds that (test/architecture.test.ts).
+// A turn that is open: the facts that do not change while it runs, and the journal with its
+// position. Every field is readonly; a test holds that (test/architecture.test.ts). How full its
+// context is follows from both.
 import { given } from '../../core/json.ts';
 import { optionsOfInputs } from '../../core/input-options.ts';
 import type { TurnKind } from '../../core/statuses.ts';
@@ -45,7 +46,10 @@ export interface OpenedTurn {
   readonly journal: TurnJournal;
 }
 
-/** The lane whose place in a rate limit its calls take: items of a batch are calls of the lane `batch` in every session. */
+/**
+ * The lane whose place in a rate limit its calls take: items of a batch are calls of the lane
+ * `batch` in every session.
+ */
 export function laneOf({ kind, session }: Pick<MeteredTurn, 'kind' | 'session'>): Lane {
   return kind === 'batch' ? 'batch' : session.lane;
 }
@@ -71,33 +75,47 @@ export function logIdsOfOrigin(
   return tags === undefined ? ids : { ...ids, tags };
 }
 
-// The journal of one turn as its worker writes it, and the only place where a running turn moves. It has two readonly records:
+// The journal of one turn as its worker writes it, and the only place where a running turn moves.
+// It has two readonly records:
 //
-//   at        the position of the turn: what the database has confirmed. Replaced only in `store`, by `advance`, after the answer
-//   attempt   what this worker knows in addition: the model that it asks now, the values of the next write. Replaced only in `note`.
-//             If the worker crashes, the next one decides it again
+//   at        the position of the turn: what the database has confirmed. Replaced only in `store`,
+//             by `advance`, after the answer
+//   attempt   what this worker knows in addition: the model that it asks now, the values of the
+//             next write. Replaced only in `note`. If the worker crashes, the next one decides it
+//             again
 //
-// They are held here and not passed from function to function, because an error must not lose them: a step that throws after its third
-// commit leaves the position of that commit to the end of the turn.
+// They are held here and not passed from function to function, because an error must not lose them:
+// a step that throws after its third commit leaves the position of that commit to the end of the
+// turn.
 
 export interface Attempt {
   /** Of the model that is asked now. */
   readonly request: RequestBase;
-  /** The messages of its requests; the rules that the opening fixed for them are in `requests.rules.view`. */
+  /**
+   * The messages of its requests; the rules that the opening fixed for them are in
+   * `requests.rules.view`.
+   */
   readonly requests: RequestView;
   /** What is known of how the model that is asked now takes requests, by what it has refused. */
   readonly traits: ModelTraits;
   /** Set when the turn has stepped down to another model. */
   readonly fallback: FallbackView | null;
-  /** The session's view; the next write stores it when it is another object than that of the position. */
+  /**
+   * The session's view; the next write stores it when it is another object than that of the
+   * position.
+   */
   readonly sessionView: SessionView;
   /** Events about the model that is asked now, which are stored with its first call. */
   readonly unstoredEvents: readonly NewEvent[];
-  /** A model call without an answer that is not in the journal yet: the end of the turn stores it. */
+  /**
+   * A model call without an answer that is not in the journal yet: the end of the turn stores it.
+   */
   readonly unstoredCall: ModelCallRow | null;
   /** The last number that a model call of a tool has taken; 0: none has. */
   readonly paidCallNo: number;
-  /** Its model call that goes through a batch of the provider, until its answer is used; null: none. */
+  /**
+   * Its model call that goes through a batch of the provider, until its answer is used; null: none.
+   */
   readonly hop: OpenHop | null;
   /** How long the next call has waited for a rate limit or a block, in milliseconds. */
   readonly rateWaitMs: number;
@@ -105,7 +123,9 @@ export interface Attempt {
   readonly steersSeen: number;
   /** True while a compaction is running: the turn's deadline then waits for it once. */
   readonly isCompacting: boolean;
-  /** The reason of a compaction that an earlier worker of the turn left in the middle; null: none. */
+  /**
+   * The reason of a compaction that an earlier worker of the turn left in the middle; null: none.
+   */
   readonly interruptedCompaction: CompactionReason | null;
   /** True when this turn no longer compacts, unless the provider refuses a request. */
   readonly hasGivenUpCompacting: boolean;
@@ -145,8 +165,9 @@ export class TurnJournal {
   }
 
   /**
-   * Sends a write and moves the turn past it. Resolves with the answer of the statement. Throws `TurnStopped` (`lock-lost`) when this
-   * worker no longer holds the session, and whatever `send` throws: the turn then stays where it is.
+   * Sends a write and moves the turn past it. Resolves with the answer of the statement. Throws
+   * `TurnStopped` (`lock-lost`) when this worker no longer holds the session, and whatever `send`
+   * throws: the turn then stays where it is.
    */
   async store<Answer extends { kind: string; steerSeq?: number }>(
     write: TurnWrite,
@@ -191,8 +212,8 @@ function isFenced(answer: { kind: string }): answer is Fenced {
   return answer.kind === 'fenced';
 }
 
-// How full the context of a turn is, by what is known of its room. Where the provider reported nothing (after a takeover or a
-// compaction), all of it is an estimate.
+// How full the context of a turn is, by what is known of its room. Where the provider reported
+// nothing (after a takeover or a compaction), all of it is an estimate.
 
 /** Tokens of the turn's next request, about. */
 export function estimateNextRequest(turn: OpenedTurn): number {
@@ -213,17 +234,26 @@ export function isFull(turn: OpenedTurn): boolean {
   return estimateNextRequest(turn) > thresholdTokens({ ...turn.agent.compaction, contextTokens: usedWindow(turn) });
 }
 
-/** How much of the window the agent uses: less where the server of the model has named a smaller one. */
+/**
+ * How much of the window the agent uses: less where the server of the model has named a smaller
+ * one.
+ */
 export function usedWindow({ agent, journal }: OpenedTurn): number {
   return Math.min(agent.contextTokens, journal.attempt.traits.contextTokens ?? Infinity);
 }
 
-/** How much the estimate of a request may be too low: so much of it, but no more than so many tokens. */
+/**
+ * How much the estimate of a request may be too low: so much of it, but no more than so many
+ * tokens.
+ */
 const MARGIN_SHARE = 0.25;
 
 const MARGIN_TOKENS_MAX = 4_000;
 
-/** The limits of the next request, as far as its window has room for an answer; the same object where it has room for those of the turn. */
+/**
+ * The limits of the next request, as far as its window has room for an answer; the same object
+ * where it has room for those of the turn.
+ */
 export function fitToWindow({ models }: Pick<Config, 'models'>, turn: OpenedTurn): ThinkingRequest {
   const { request, traits } = turn.journal.attempt;
   const { maxTokens, thinking, effort } = request;

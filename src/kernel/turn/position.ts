@@ -1,5 +1,6 @@
-// The position of a turn: the facts that the database has confirmed. Only `advance` makes a new position, from the previous one and a write
-// that is committed, and only the turn's journal (opened-turn.ts) calls it.
+// The position of a turn: the facts that the database has confirmed, and the writes that move it.
+// Only `advance` makes a new position, from the previous one and a write that is committed, and
+// only the turn's journal (opened-turn.ts) calls it.
 import type { ContentBlock } from '../../core/content.ts';
 import { estimateTokens } from '../../core/content-size.ts';
 import type { EntryKind, Entry } from '../../core/entry.ts';
@@ -22,8 +23,9 @@ import type { HoldCode } from '../../core/statuses.ts';
 import { withCallCost } from '../../core/prices.ts';
 import type { PruningView, SessionView } from '../../core/view.ts';
 
-// What one write of a turn stores, and what its end means. The parts of the turn make writes as values, and `joined` puts several into one statement; the turn's
-// journal (opened-turn.ts) adds the fence and the totals, sends it, and moves the turn past it.
+// What one write of a turn stores, and what its end means. The parts of the turn make writes as
+// values, and `joined` puts several into one statement; the turn's journal (opened-turn.ts) adds
+// the fence and the totals, sends it, and moves the turn past it.
 
 type JournalRows = Pick<
   JournalWrite,
@@ -31,11 +33,17 @@ type JournalRows = Pick<
 >;
 
 export interface TurnWrite extends Readonly<JournalRows> {
-  /** The counts that change; absolute. What its model calls add to the tokens and the cost of the turn follows from their rows. */
+  /**
+   * The counts that change; absolute. What its model calls add to the tokens and the cost of the
+   * turn follows from their rows.
+   */
   readonly totals: Readonly<Partial<Pick<TurnProgress, 'calls' | 'retries' | 'steps'>>>;
   /** Messages that join the turn; null: none. */
   readonly joining: { readonly inputs: readonly WaitingInput[]; readonly steers: TakenSteers } | null;
-  /** Tokens of the context that a compaction leaves which this write completes; null: it completes none. */
+  /**
+   * Tokens of the context that a compaction leaves which this write completes; null: it completes
+   * none.
+   */
   readonly compactedTo: number | null;
   /** False when the changes of the session's view are left to a later write. */
   readonly storesView: boolean;
@@ -55,7 +63,10 @@ export type TurnResult = Pick<TurnEnd, 'status' | 'messageStatus' | 'reply' | 'e
     outreach?: readonly TurnEffect[];
     /** True when a message that wants to be next has ended the turn. */
     isInterrupted?: boolean;
-    /** True when the database has refused an end of this turn: what it knows beyond its rows is not stored. */
+    /**
+     * True when the database has refused an end of this turn: what it knows beyond its rows is not
+     * stored.
+     */
     isBare?: boolean;
   };
 
@@ -65,7 +76,10 @@ export interface EndDecision {
   result: TurnResult;
 }
 
-/** A write that stores only the turn's totals and view: other writes take the fields that they do not set from here. */
+/**
+ * A write that stores only the turn's totals and view: other writes take the fields that they do
+ * not set from here.
+ */
 export const NO_ROWS: TurnWrite = {
   entries: [],
   modelCalls: [],
@@ -105,7 +119,10 @@ export function newEntry(kind: EntryKind, role: 'user' | 'assistant', content: C
 
 export interface Position {
   readonly progress: Readonly<TurnProgress>;
-  /** The number of the session's last entry; higher than that of `lastEntry` when that one is hidden or a summary. */
+  /**
+   * The number of the session's last entry; higher than that of `lastEntry` when that one is hidden
+   * or a summary.
+   */
   readonly baseSeq: number;
   /** The end of the active path. */
   readonly lastEntry: Entry;
@@ -115,22 +132,40 @@ export interface Position {
   readonly sessionView: SessionView;
   /** The number of the last message that is meant for this turn. */
   readonly steerSeq: number;
-  /** True when the next model call is charged: false after a takeover, since the call that an earlier attempt charged may have been made. */
+  /**
+   * True when the next model call is charged: false after a takeover, since the call that an
+   * earlier attempt charged may have been made.
+   */
   readonly isCharged: boolean;
-  /** The calls of the last answer whose results are in the ledger, but not in an entry yet: others of the same answer still run. */
+  /**
+   * The calls of the last answer whose results are in the ledger, but not in an entry yet: others
+   * of the same answer still run.
+   */
   readonly finishedCalls: readonly ToolSettlement[];
-  /** The calls of the last answer that wait for something outside and have not begun here, by their places. */
+  /**
+   * The calls of the last answer that wait for something outside and have not begun here, by their
+   * places.
+   */
   readonly heldCalls: ReadonlyMap<number, HoldCode>;
   /** The reason for which it was parked since the model's last answer; null: it was not. */
   readonly park: EarlierPark | null;
   readonly tokens: ContextTokens;
 }
 
-/** The size of the context: the tokens that the provider reported for the last call, and an estimate of those added since. */
+/**
+ * The size of the context: the tokens that the provider reported for the last call, and an estimate
+ * of those added since.
+ */
 export interface ContextTokens {
-  /** Tokens of the last request of this turn and its answer together; of the session while the turn has none. */
+  /**
+   * Tokens of the last request of this turn and its answer together; of the session while the turn
+   * has none.
+   */
   readonly last: number;
-  /** The same for the last call, of this turn or the one before, as long as pruning is unchanged; null: unknown. */
+  /**
+   * The same for the last call, of this turn or the one before, as long as pruning is unchanged;
+   * null: unknown.
+   */
   readonly reported: { readonly tokens: number; readonly pruning: PruningView | undefined } | null;
   /** An estimate of the entries since. */
   readonly added: number;
@@ -144,7 +179,10 @@ export interface ConfirmedWrite {
   steerSeq: number;
 }
 
-/** The number of the next model call. An earlier attempt may have made the call that it charged: this one charges its own (G16). */
+/**
+ * The number of the next model call. An earlier attempt may have made the call that it charged:
+ * this one charges its own (G16).
+ */
 export function nextCallNo({ isCharged, progress }: Position): number {
   return isCharged ? progress.calls : progress.calls + 1;
 }
@@ -167,7 +205,9 @@ export function advance(position: Position, { write, sessionView, steerSeq }: Co
   };
 }
 
-/** The totals of a turn after a write: every call counts whose end it stores, also one that failed. */
+/**
+ * The totals of a turn after a write: every call counts whose end it stores, also one that failed.
+ */
 export function progressAfter(
   before: Readonly<TurnProgress>,
   { totals, modelCalls }: Pick<TurnWrite, 'totals' | 'modelCalls'>,
@@ -191,7 +231,10 @@ export function lastTokensAfter({ tokens }: Position, { compactedTo, modelCalls 
   return compactedTo ?? answerTokens(modelCalls) ?? tokens.last;
 }
 
-/** The entries that a write adds to the end of the active path. A summary is placed at its beginning. */
+/**
+ * The entries that a write adds to the end of the active path. A summary is placed at its
+ * beginning.
+ */
 export function pathEntries(position: Position, { entries }: Pick<TurnWrite, 'entries'>): Entry[] {
   const { turnId } = position.progress;
   let parentSeq = position.lastEntry.seq;
@@ -205,7 +248,10 @@ export function pathEntries(position: Position, { entries }: Pick<TurnWrite, 'en
 
 const NONE_HELD: Position['heldCalls'] = new Map();
 
-/** A call that begins to run waits no longer, unless it answers later; results of a batch end all of it. */
+/**
+ * A call that begins to run waits no longer, unless it answers later; results of a batch end all of
+ * it.
+ */
 function heldAfter(
   before: Position['heldCalls'],
   { heldIntents = [], toolIntents, entries }: TurnWrite,

@@ -1,5 +1,6 @@
-// The messages of a turn's requests while it runs: its view of the transcript, grown entry by entry, and what each call decides. What
-// is sent here is derived again by derive-request.ts, from the same rows through the same functions of the core.
+// The messages of a turn's requests while it runs: its view of the transcript, grown entry by
+// entry, and what each call decides. What is sent here is derived again by derive-request.ts, from
+// the same rows through the same functions of the core.
 import type { AgentSettings } from '../../config.ts';
 import { createRequestCheck, type Violation } from '../../history/check-request.ts';
 import type { History } from '../../history/prepare-history.ts';
@@ -28,7 +29,10 @@ export interface CallCircumstances {
   nowMs: number;
 }
 
-/** The messages of one turn. Made when it is opened or resumed, once its prompt is on the transcript. */
+/**
+ * The messages of one turn. Made when it is opened or resumed, once its prompt is on the
+ * transcript.
+ */
 export class RequestView {
   readonly rules: ViewRules;
   readonly #transcript: Transcript;
@@ -46,7 +50,10 @@ export class RequestView {
     this.#view = openView(transcript, rules);
   }
 
-  /** The messages with everything that is committed so far, before anything that a single call decides. */
+  /**
+   * The messages with everything that is committed so far, before anything that a single call
+   * decides.
+   */
   get history(): History {
     const { entries, edits } = this.#transcript;
     if (edits !== this.#edits) this.#view = openView(this.#transcript, this.rules);
@@ -57,8 +64,8 @@ export class RequestView {
   }
 
   /**
-   * Decides how far tool results are pruned from now on; to be asked before every call, since warm caches change nothing. Returns what the
-   * session's view becomes with it; undefined: it stays.
+   * Decides how far tool results are pruned from now on; to be asked before every call, since warm
+   * caches change nothing. Returns what the session's view becomes with it; undefined: it stays.
    */
   decide(circumstances: CallCircumstances): SessionView | undefined {
     const sessionView = sessionViewAt(this.history, circumstances);
@@ -98,7 +105,9 @@ function sessionViewAt(history: History, circumstances: CallCircumstances): Sess
   return { ...sessionView, ...(decided === undefined ? undefined : { pruning: decided }), cacheTouchedAtMs: nowMs };
 }
 
-/** The history of an earlier turn if this one shows the past in the same way, otherwise a new one. */
+/**
+ * The history of an earlier turn if this one shows the past in the same way, otherwise a new one.
+ */
 function openView(transcript: Transcript, rules: ViewRules): GrowingView {
   const shown = shownEntries(transcript.entries, rules);
   const key = historyKey(rules);

@@ -5,8 +5,8 @@ import { reportCalls } from './turn-log.ts';
 import type { TurnWrite } from './position.ts';
 
 /**
- * Commits one step of a turn. Throws `TurnStopped` when this worker no longer holds the session (`lock-lost`), or when a stop was
- * requested; in the second case the step is committed.
+ * Commits one step of a turn. Throws `TurnStopped` when this worker no longer holds the session
+ * (`lock-lost`), or when a stop was requested; in the second case the step is committed.
  */
 export async function storeStep(context: TurnContext, turn: OpenedTurn, write: TurnWrite): Promise<void> {
   const { held, journal } = turn;

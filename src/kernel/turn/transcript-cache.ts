@@ -1,9 +1,11 @@
-// A session's transcript as a worker holds it: the entries of the active path, how far they reach, and the history that the last
-// turn made of them. Transcripts of sessions that ran lately are kept, so that the next turn reads only what is new, and extends
-// the same history when it shows the same past.
+// A session's transcript as a worker holds it: the entries of the active path, how far they reach,
+// and the history that the last turn made of them. Transcripts of sessions that ran lately are
+// kept, so that the next turn reads only what is new, and extends the same history when it shows
+// the same past.
 //
-// A kept transcript is valid while the session's transcript version is the same: within a version, entries are only ever
-// appended. A turn that ends in any unclear way does not return its transcript.
+// A kept transcript is valid while the session's transcript version is the same: within a version,
+// entries are only ever appended. A turn that ends in any unclear way does not return its
+// transcript.
 import { LRUCache } from 'lru-cache';
 import type { ContentBlock } from '../../core/content.ts';
 import type { Entry } from '../../core/entry.ts';
@@ -103,8 +105,8 @@ export class TranscriptCache {
   });
 
   /**
-   * Removes a transcript from the cache, before its session is claimed: what the claim names as known must still exist when it is
-   * answered. Null when there is none to extend.
+   * Removes a transcript from the cache, before its session is claimed: what the claim names as
+   * known must still exist when it is answered. Null when there is none to extend.
    */
   take(sessionId: SessionId): Transcript | null {
     const transcript = this.#kept.get(sessionId);
@@ -129,7 +131,10 @@ function countChars(content: readonly ContentBlock[]): number {
   return chars;
 }
 
-/** A history, the inputs that made it, and how far it reaches. Kept with the transcript, so that the next turn can extend it. */
+/**
+ * A history, the inputs that made it, and how far it reaches. Kept with the transcript, so that the
+ * next turn can extend it.
+ */
 export interface GrowingView {
   key: string;
   history: History;
@@ -146,8 +151,9 @@ export interface GrowingView {
 /** A claimed session, with the transcript of it that this worker had kept; null: none. */
 export type ClaimWithTranscript = SessionClaim & { kept: Transcript | null };
 
-// What earlier turns fixed and later ones read again: contents of snapshots by their hash. They never change, so a worker keeps what
-// it has seen; only one that meets a session for the first time asks the database.
+// What earlier turns fixed and later ones read again: contents of snapshots by their hash. They
+// never change, so a worker keeps what it has seen; only one that meets a session for the first
+// time asks the database.
 
 /** A part of a request as it is kept: JSON text under the hash of its bytes. */
 export interface Snapshot {
@@ -179,7 +185,10 @@ export function takeSnapshot(value: object): Snapshot {
 export class SnapshotCache {
   readonly #kept = new LRUCache<string, object>({ maxSize: SNAPSHOT_CHARS_MAX });
 
-  /** Caches a value under its hash. Equal values become one object, so that everything derived from it is made once. */
+  /**
+   * Caches a value under its hash. Equal values become one object, so that everything derived from
+   * it is made once.
+   */
   keep<Value extends object>(value: Value): ValueSnapshot<Value> {
     const snapshot = takeSnapshot(value);
     const known = this.#kept.get(snapshot.sha256);
@@ -189,8 +198,8 @@ export class SnapshotCache {
   }
 
   /**
-   * The values of the given hashes; what is in neither memory nor database is missing. Costs a round trip only for what this
-   * worker has not seen.
+   * The values of the given hashes; what is in neither memory nor database is missing. Costs a
+   * round trip only for what this worker has not seen.
    */
   async recall(database: Database, hashes: readonly string[]): Promise<Map<string, object>> {
     const found = new Map<string, object>();
@@ -210,10 +219,16 @@ export class SnapshotCache {
 }
 
 const KNOWN_MAX = 10_000;
-/** How long a stored snapshot is assumed to exist, in milliseconds: an erasure waits longer than this before it deletes any. */
+/**
+ * How long a stored snapshot is assumed to exist, in milliseconds: an erasure waits longer than
+ * this before it deletes any.
+ */
 const KNOWN_MS = 1_000;
 
-/** The snapshots that this process has stored lately. It stores another one again, which costs little and changes nothing. */
+/**
+ * The snapshots that this process has stored lately. It stores another one again, which costs
+ * little and changes nothing.
+ */
 export class KnownSnapshots {
   readonly #hashes = new LRUCache<string, true>({ max: KNOWN_MAX, ttl: KNOWN_MS });
 

@@ -1,6 +1,7 @@
-// The log lines of turns, and the metrics counted with them: one line per ended turn and one per failed model call, and at the level debug one per
-// opened turn and per tool call, with ids and figures and never with content.
-// Dashboards and alerts read these lines, so their field names are an interface: docs/operations.md lists them.
+// What is said about turns: the events that the journal stores with a write, and the log lines.
+// There is one line per ended turn and one per failed model call, and at the level debug one per
+// opened turn and per tool call, with ids and figures and never with content. Dashboards and alerts
+// read these lines, so their field names are an interface: docs/operations.md lists them.
 import type { TurnId } from '../../core/ids.ts';
 import { toDollars, type CostTotal } from '../../core/prices.ts';
 import { formatCallId } from '../../model/observers/observer.ts';
@@ -14,7 +15,8 @@ import { listToolUses } from '../../core/content.ts';
 import type { TurnFigures } from './journal/finish-turn.ts';
 import type { TurnContext } from './context.ts';
 
-// The events of model calls, and of turns that wait for one, always in one form: both name the call as logs and traces do, `<turn>:model:<n>`.
+// The events of model calls, and of turns that wait for one, always in one form: both name the call
+// as logs and traces do, `<turn>:model:<n>`.
 
 /** A parked turn resumes. */
 export function turnResumed(park: EarlierPark): NewEvent {
@@ -37,8 +39,8 @@ export function modelStarted(turnId: TurnId, callNo: number): NewEvent {
 }
 
 /**
- * A call has ended, with its measurements and its cost. The roll-ups of usage are made of these events, so each names what they are grouped
- * by. `retryInMs`: when it is made again.
+ * A call has ended, with its measurements and its cost. The roll-ups of usage are made of these
+ * events, so each names what they are grouped by. `retryInMs`: when it is made again.
  */
 export function modelEnded({ id, kind, session }: OpenedTurn, row: ModelCallRow, retryInMs?: number): NewEvent {
   const { callNo, status, stopReason, error, notes } = row;
@@ -172,7 +174,10 @@ export function reportCalls(context: Reported, turn: OpenedTurn, calls: readonly
   }
 }
 
-/** How many tools the turn has called, in all attempts: those of the answers after its prompt, as far as they are not compacted. */
+/**
+ * How many tools the turn has called, in all attempts: those of the answers after its prompt, as
+ * far as they are not compacted.
+ */
 function countToolCalls({ transcript }: OpenedTurn): number {
   let count = 0;
   for (let index = transcript.entries.length - 1; index >= 0; index -= 1) {

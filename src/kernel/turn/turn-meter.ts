@@ -1,5 +1,5 @@
-// The metrics of a process's turns. All but tools are counted after the commit, so what another worker does again counts where it is
-// committed; a tool counts when it has run.
+// The metrics of a process's turns. All but tools are counted after the commit, so what another
+// worker does again counts where it is committed; a tool counts when it has run.
 import type { Lane } from '../../config.ts';
 import type { CompactionReason } from '../../compaction/plan-compaction.ts';
 import type { TurnKind } from '../../core/statuses.ts';
@@ -7,7 +7,10 @@ import type { ModelCallRow, TurnEnd } from './journal/journal.ts';
 import type { TurnFigures } from './journal/finish-turn.ts';
 import type { CompactionStep } from './journal/write-compaction.ts';
 
-/** The fields of an `OpenedTurn` that a meter reads. It is the same object from the opening of a turn to its end. */
+/**
+ * The fields of an `OpenedTurn` that a meter reads. It is the same object from the opening of a
+ * turn to its end.
+ */
 export interface MeteredTurn {
   readonly kind: TurnKind;
   readonly session: { readonly lane: Lane };

@@ -1,5 +1,6 @@
-// Why a turn stops before it is done. These are values: an abort signal carries one as its reason, and `run-turn` turns
-// it into the end of the turn, or into no end at all (the turn stays resumable).
+// Why a turn stops before it is done. These are values: an abort signal carries one as its reason,
+// and `run-turn` turns it into the end of the turn, or into no end at all (the turn stays
+// resumable).
 import type { SessionStop } from '../../core/statuses.ts';
 import type { JournalWrite } from './journal/journal.ts';
 import type { TurnPark } from './journal/park-turn.ts';
@@ -7,9 +8,9 @@ import type { LedgerRow } from '../sessions/claim-session.ts';
 
 /**
  * A stop of the session: a person, a parent, a deadline of the run or a newer message requested it.
- * `turn-timeout`: the deadline of the turn. `shutdown`: the worker is ending; another worker resumes
- * the turn. `parked`: it waits for an external event for longer than a worker should. `lock-lost`: another worker runs the session
- * now, or may do so; write nothing, start nothing.
+ * `turn-timeout`: the deadline of the turn. `shutdown`: the worker is ending; another worker
+ * resumes the turn. `parked`: it waits for an external event for longer than a worker should.
+ * `lock-lost`: another worker runs the session now, or may do so; write nothing, start nothing.
  */
 export type StopReason =
   | SessionStop
@@ -18,7 +19,10 @@ export type StopReason =
   | { kind: 'parked'; message: string; wait: TurnWait }
   | { kind: 'lock-lost'; message: string };
 
-/** The code of a model call that was ended for this reason. A stop of any kind ends a call in the same way. */
+/**
+ * The code of a model call that was ended for this reason. A stop of any kind ends a call in the
+ * same way.
+ */
 export function callCodeOf({ kind }: StopReason): string {
   return kind === 'interrupted' || kind === 'rolledBack' ? 'stopped' : kind;
 }
@@ -33,7 +37,9 @@ export interface TurnWait extends Omit<TurnPark, keyof JournalWrite | 'heldSeq' 
   isNews?: boolean;
   /** The retries of the turn with the one that it waits for; absent: it waits for none. */
   retries?: number;
-  /** Called when the turn is parked: what it waits for may have happened meanwhile. Must not throw. */
+  /**
+   * Called when the turn is parked: what it waits for may have happened meanwhile. Must not throw.
+   */
   onParked?: () => void;
 }
 
@@ -58,16 +64,21 @@ export class TurnFailed extends Error {
   }
 }
 
-// What the gate knows of the waits of an open turn by their codes, and how a turn ends that has waited too long. The texts of the waits are in
-// src/kernel/rules/why.ts.
+// What the gate knows of the waits of an open turn by their codes, and how a turn ends that has
+// waited too long. The texts of the waits are in src/kernel/rules/why.ts.
 
-/** A wait longer than this is not spent in a worker: the turn is parked and its slot is free, in milliseconds. */
+/**
+ * A wait longer than this is not spent in a worker: the turn is parked and its slot is free, in
+ * milliseconds.
+ */
 export const WAIT_IN_SLOT_MS_MAX = 5_000;
 
 /** The code of a turn whose client did not send its results in time. */
 export const CALLER_TIMEOUT = 'caller_timeout';
 
-/** True for a row of a call that waits for something outside: it has neither begun nor got a result. */
+/**
+ * True for a row of a call that waits for something outside: it has neither begun nor got a result.
+ */
 export function isHeld({ heldFor, runs, result, status }: LedgerRow): boolean {
   return heldFor !== null && runs === 0 && result === null && status === 'intent';
 }
@@ -78,7 +89,10 @@ export const RATE_CODES: ReadonlySet<string> = new Set(['rate_limited', 'model_b
 /** Why a turn waits for its model or for the provider of it. */
 export const MODEL_CODES: readonly string[] = ['model_blocked', 'rate_limited', 'model_away', 'retry_wait'];
 
-/** True for a wait that counts towards `models.outage.giveUpAfter`. All others have a bound of their own. */
+/**
+ * True for a wait that counts towards `models.outage.giveUpAfter`. All others have a bound of their
+ * own.
+ */
 export function isOutage(code: string): boolean {
   return MODEL_CODES.includes(code);
 }

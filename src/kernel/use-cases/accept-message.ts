@@ -1,5 +1,6 @@
-// From a checked message to a committed inbox row: carries out chat commands, ensures that the session exists, stores the message, and
-// publishes it. Nothing waits for the ring: the row is its own outbox, and the reconciler rings again when the ring is lost.
+// From a checked message to a committed inbox row: carries out chat commands, ensures that the
+// session exists, stores the message, and publishes it. Nothing waits for the ring: the row is its
+// own outbox, and the reconciler rings again when the ring is lost.
 import { toAddress } from '../rules/message-route.ts';
 import type { AcceptedMessage } from '../../contract/answers.ts';
 import { systemClock } from '../../clock.ts';
@@ -24,9 +25,10 @@ import { buildNewSession, SessionErasedError } from '../sessions/sessions.ts';
 import { patchSession, type SessionPatch } from '../sessions/patch-session.ts';
 
 /**
- * `accepted`: committed. `duplicate`: it was accepted before; the answer is the first one when the Idempotency-Key says so, else it shows
- * the message as it is now. In all other cases nothing was written. `mismatch`: the key was used with another body. `refused`: no provider
- * serves the model, or the field at `path` does not fit. `full`: too many messages wait.
+ * `accepted`: committed. `duplicate`: it was accepted before; the answer is the first one when the
+ * Idempotency-Key says so, else it shows the message as it is now. In all other cases nothing was
+ * written. `mismatch`: the key was used with another body. `refused`: no provider serves the model,
+ * or the field at `path` does not fit. `full`: too many messages wait.
  */
 export type AcceptResult =
   | ({ kind: 'accepted'; sessionId: string } & AcceptedMessage)
@@ -51,7 +53,10 @@ interface SentMessage {
   traceparent?: string | undefined;
 }
 
-/** Accepts a message; resolves after the commit. Rejects with `UnknownAgentError`, and when nothing is known to be written. */
+/**
+ * Accepts a message; resolves after the commit. Rejects with `UnknownAgentError`, and when nothing
+ * is known to be written.
+ */
 export async function acceptMessage(service: Service, message: SentMessage): Promise<AcceptResult> {
   const { sessionKey, body } = message;
   return (
@@ -62,7 +67,10 @@ export async function acceptMessage(service: Service, message: SentMessage): Pro
   );
 }
 
-/** Why a message is not accepted, as far as that is known before anything is written; null: it may be. Throws `UnknownAgentError`. */
+/**
+ * Why a message is not accepted, as far as that is known before anything is written; null: it may
+ * be. Throws `UnknownAgentError`.
+ */
 export function refuseMessage(
   { config, waiting }: Service,
   { sessionKey, body }: Pick<SentMessage, 'sessionKey' | 'body'>,
@@ -203,13 +211,16 @@ async function duplicateAnswer(views: ViewDatabase, id: string): Promise<Duplica
   return { kind: 'duplicate', by: 'platform', sessionId: session.id, message, session, disposition: 'duplicate' };
 }
 
-// The session that an input from outside is for. It is created by the first input that reaches it, if its agent is configured.
-// The overrides of a session are changed here, too.
+// The session that an input from outside is for. It is created by the first input that reaches it,
+// if its agent is configured. The overrides of a session are changed here, too.
 
 /** How often the session is searched for when it is erased meanwhile. */
 const ATTEMPTS_MAX = 3;
 
-/** The id of the session; rejects with `UnknownAgentError` of the configuration. `channel`: where its first input comes from. */
+/**
+ * The id of the session; rejects with `UnknownAgentError` of the configuration. `channel`: where
+ * its first input comes from.
+ */
 export async function reachSession(
   { config, inbox }: Service,
   key: SessionKey,
@@ -219,7 +230,10 @@ export async function reachSession(
   return inbox.ensureSession(buildNewSession(key, channel));
 }
 
-/** Writes to the session of a key, and again to a new session if it was erased after it was found. Rejects as `write` does. */
+/**
+ * Writes to the session of a key, and again to a new session if it was erased after it was found.
+ * Rejects as `write` does.
+ */
 export async function writeToSession<Result>(
   service: Service,
   session: { key: SessionKey; channel?: string | null },
@@ -236,7 +250,8 @@ export async function writeToSession<Result>(
   }
 }
 
-// Changes the overrides of a session: what people set through the API, and the one that an agent may set for itself.
+// Changes the overrides of a session: what people set through the API, and the one that an agent
+// may set for itself.
 
 /** `refused`: no provider serves the model, as the message says. `unknown`: no such session. */
 export type OverrideResult = { kind: 'done' | 'unknown' } | { kind: 'refused'; message: string };

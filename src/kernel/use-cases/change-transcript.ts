@@ -1,4 +1,5 @@
-// What is done to the whole transcript of a session: it is compacted on request, restored, started anew (G15), or copied.
+// What is done to the whole transcript of a session: it is compacted on request, restored, started
+// anew (G15), or copied.
 import { setTimeout as delay } from 'node:timers/promises';
 import { agentOf } from '../../config.ts';
 import { chooseRoute } from '../../core/inbound.ts';
@@ -14,13 +15,16 @@ import { findSession } from '../views/sessions.ts';
 import { acceptInput, type Service } from './service.ts';
 import { stopSession } from './operate-service.ts';
 
-/** How long a reset that stops the running turn waits for its end, and how often it polls, in milliseconds. */
+/**
+ * How long a reset that stops the running turn waits for its end, and how often it polls, in
+ * milliseconds.
+ */
 const END_MS_MAX = 15_000;
 const POLL_MS = 50;
 
 /**
- * Accepts a compaction as an input of the session, because it needs the session's lock and a model; `instructions` empty: none. Null: no such
- * session.
+ * Accepts a compaction as an input of the session, because it needs the session's lock and a model;
+ * `instructions` empty: none. Null: no such session.
  */
 export async function requestCompaction(
   service: Service,
@@ -48,8 +52,8 @@ export async function undoCompaction(
 }
 
 /**
- * Gives the session a new transcript; `isAborting`: a running turn is stopped first, and ends by itself, so that nothing of it is cut off. Only the
- * reset is bound to the key of the request.
+ * Gives the session a new transcript; `isAborting`: a running turn is stopped first, and ends by
+ * itself, so that nothing of it is cut off. Only the reset is bound to the key of the request.
  */
 export async function startTranscript(
   service: Service,

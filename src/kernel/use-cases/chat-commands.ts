@@ -1,5 +1,6 @@
-// Carries out chat commands when they are accepted. What a command changes and its row are one transaction (kernel/inbox/commands.ts), so a command
-// that is sent again has no second effect, and one acts only on what was accepted before it.
+// Carries out chat commands when they are accepted. What a command changes and its row are one
+// transaction (kernel/inbox/commands.ts), so a command that is sent again has no second effect, and
+// one acts only on what was accepted before it.
 import type { SessionFacts } from '../../contract/views.ts';
 import { chatHelp, type ChatCommand } from '../rules/chat-command.ts';
 import { isWrittenBySender, type InboundMessage } from '../../core/inbound.ts';
@@ -100,7 +101,9 @@ export async function carryOutCommand(service: Service, given: GivenCommand): Pr
   }
 }
 
-/** Stores a command of a feature that was carried out, with its reply. False: it was stored before. */
+/**
+ * Stores a command of a feature that was carried out, with its reply. False: it was stored before.
+ */
 export function storeChatWord(
   service: Service,
   given: Pick<GivenCommand, 'sessionId' | 'input'>,
@@ -109,7 +112,10 @@ export function storeChatWord(
   return patch(service, given, {}, reply);
 }
 
-/** The command of a feature that a message is; null: it is none, or its sender may not give it or has not written it. */
+/**
+ * The command of a feature that a message is; null: it is none, or its sender may not give it or
+ * has not written it.
+ */
 export function findChatWord({ config, chat }: Service, message: InboundMessage): ChatWord | null {
   if (!isWrittenBySender(message)) return null;
   const [first = ''] = message.text.trim().split(/\s+/, 1);
@@ -169,7 +175,10 @@ function queueLine({ queueMode, queueDebounceMs, queueCap, queueDrop }: SessionS
   return `Queue: ${queueMode.value} · debounce ${queueDebounceMs} ms · cap ${queueCap} · drop ${queueDrop}`;
 }
 
-/** Why the agent of a session cannot be asked to use a model, for people; null: it can, or none is given. */
+/**
+ * Why the agent of a session cannot be asked to use a model, for people; null: it can, or none is
+ * given.
+ */
 export function findModelFault(config: Config, sessionKey: string, model: string | null | undefined): string | null {
   return model === undefined || model === null
     ? null

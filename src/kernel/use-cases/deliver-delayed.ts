@@ -8,7 +8,10 @@ import type { Service } from './service.ts';
 /** The dependencies on the scheduler. */
 export type DeliverParts = Pick<Service, 'config' | 'database' | 'inbox' | 'publish' | 'waiting'>;
 
-/** Delivers due messages; resolves with the milliseconds until the next one is due, or null. Messages whose session is full are retried. */
+/**
+ * Delivers due messages; resolves with the milliseconds until the next one is due, or null.
+ * Messages whose session is full are retried.
+ */
 export async function deliverDue(parts: DeliverParts): Promise<number | null> {
   const { config, database } = parts;
   const { due, nextInMs } = await readDueMessages(database, config.limits.waitingPerSession);

@@ -1,4 +1,5 @@
-// How long the first request of an input would be: its turn is assembled as if a worker had claimed it in a new session, and nothing is stored.
+// How long the first request of an input would be: its turn is assembled as if a worker had claimed
+// it in a new session, and nothing is stored.
 import { agentOf } from '../../config.ts';
 import type { BatchInput } from '../../core/inbound.ts';
 import type { MessageId, SessionId, SessionKey, TurnId } from '../../core/ids.ts';

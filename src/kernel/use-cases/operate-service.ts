@@ -1,4 +1,5 @@
-// What operators do to the service: pause work, lift the blocks of models, drain a process, and stop what runs.
+// What operators do to the service: pause work, lift the blocks of models, drain a process, and
+// stop what runs.
 import type { BlockView } from '../../contract/model-blocks.ts';
 import type { PauseView } from '../../contract/pauses.ts';
 import * as blocks from '../processes/unblock-models.ts';
@@ -14,7 +15,10 @@ import type { StopCommand } from '../effects/stop-family.ts';
 export { pause } from '../processes/pause.ts';
 export { drainWorker } from '../processes/report-worker.ts';
 
-/** Ends the pause of this scope, or all pauses if the scope is empty, and rings for the sessions that can run again. */
+/**
+ * Ends the pause of this scope, or all pauses if the scope is empty, and rings for the sessions
+ * that can run again.
+ */
 export async function resumeWork(
   { database, publish }: Service,
   scope: PauseScope,
@@ -23,7 +27,9 @@ export async function resumeWork(
   return publish(await resume(database, scope, idempotency));
 }
 
-/** Lifts the blocks of a model, or all if `model` is null, and rings for the turns that wait for it. */
+/**
+ * Lifts the blocks of a model, or all if `model` is null, and rings for the turns that wait for it.
+ */
 export async function liftBlocks(
   { database, publish }: Service,
   model: string | null,
@@ -32,7 +38,8 @@ export async function liftBlocks(
   return publish(await blocks.unblockModels(database, model, idempotency));
 }
 
-// Stops what runs: a session with all sessions below it, or one turn. Workers notice within a second (G24).
+// Stops what runs: a session with all sessions below it, or one turn. Workers notice within a
+// second (G24).
 
 export interface StopRequest {
   sessionKey: SessionKey;

@@ -1,5 +1,5 @@
-// Posts to a session without a turn for it: a message of a running turn goes into the outbox, once for each tool call, and a system event is queued
-// for the next prompt.
+// Posts to a session without a turn for it: a message of a running turn goes into the outbox, once
+// for each tool call, and a system event is queued for the next prompt.
 import { channelOfUrl } from '../../core/channel-address.ts';
 import type { DeliveryId, SessionKey, SystemEventId } from '../../core/ids.ts';
 import { newId } from '../../ids.ts';
@@ -35,8 +35,8 @@ export async function postMessage(
 }
 
 /**
- * Queues a system event for the next prompt of a session, which is created if need be. Resolves after the commit, and rejects as `isKeyTaken` says when
- * another request was first.
+ * Queues a system event for the next prompt of a session, which is created if need be. Resolves
+ * after the commit, and rejects as `isKeyTaken` says when another request was first.
  */
 export async function enqueueEvent(
   service: Service,

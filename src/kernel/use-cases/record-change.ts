@@ -1,5 +1,6 @@
-// Changes of the service that are written down. The audit log: a row is written before each change, so that no change is without one, and its outcome
-// is added afterwards. The reload: the configuration of this process is read again, and the result is logged.
+// Changes of the service that are written down. The audit log: a row is written before each change,
+// so that no change is without one, and its outcome is added afterwards. The reload: the
+// configuration of this process is read again, and the result is logged.
 import { newId } from '../../ids.ts';
 import { beginAudit, endAudit, type AuditedChange } from '../processes/audit.ts';
 import type { Service } from './service.ts';
@@ -13,7 +14,9 @@ export interface ChangeEnd {
   made: string | null;
 }
 
-/** Makes a change and writes it down. `endOf` says how it has ended, from its result or its error. */
+/**
+ * Makes a change and writes it down. `endOf` says how it has ended, from its result or its error.
+ */
 export async function recordChange<Result>(
   { database }: Service,
   change: AuditedChange,
@@ -37,8 +40,8 @@ export async function recordChange<Result>(
 }
 
 /**
- * Reads the configuration of this process again, logs the result, and returns every difference. Rejects, and changes nothing, when the configuration has
- * a fault or cannot be used.
+ * Reads the configuration of this process again, logs the result, and returns every difference.
+ * Rejects, and changes nothing, when the configuration has a fault or cannot be used.
  */
 export async function reloadConfig(live: LiveConfig, logger: Logger): Promise<ConfigChange[]> {
   try {

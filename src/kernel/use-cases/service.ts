@@ -1,5 +1,6 @@
-// What the use cases of a process share. It is built once per process, because it holds what callers share: the memory of known sessions,
-// the statements that carry the rows of many messages, and the count of what waits.
+// What the use cases of a process share. It is built once per process, because it holds what
+// callers share: the memory of known sessions, the statements that carry the rows of many messages,
+// and the count of what waits.
 import type { Publish } from '../queue/after-commit.ts';
 import { livePriceBook, type Config } from '../../config.ts';
 import type { MessageId, SessionKey } from '../../core/ids.ts';
@@ -22,9 +23,15 @@ export interface ChatWord {
   readonly word: string;
   /** Its line of `/help`. */
   readonly help: string;
-  /** True for a sender who may give it; the message of another sender is ordinary text. Asked only about what the sender has written. */
+  /**
+   * True for a sender who may give it; the message of another sender is ordinary text. Asked only
+   * about what the sender has written.
+   */
   readonly mayGive: (config: Config, message: InboundMessage) => boolean;
-  /** Carries it out, and resolves with what its sender reads. A message that is sent again carries it out again. */
+  /**
+   * Carries it out, and resolves with what its sender reads. A message that is sent again carries
+   * it out again.
+   */
   readonly carryOut: (service: Service, message: InboundMessage) => Promise<string>;
 }
 
@@ -44,7 +51,10 @@ export interface Service {
   prices: PriceBook;
 }
 
-/** Makes it. Each use case is a function of a file of this folder, which takes it as its first argument. */
+/**
+ * Makes it. Each use case is a function of a file of this folder, which takes it as its first
+ * argument.
+ */
 export function createService(
   parts: { config: Config; chat: readonly ChatWord[] } & EffectParts & PublishParts,
 ): Service {
@@ -66,7 +76,10 @@ export function createService(
 
 const COUNTED_EVERY_MS = 1_000;
 
-/** Stores an input of a session: at once, in the queue mode of the session, unless it says otherwise. Rejects with `SessionErasedError`. */
+/**
+ * Stores an input of a session: at once, in the queue mode of the session, unless it says
+ * otherwise. Rejects with `SessionErasedError`.
+ */
 export async function acceptInput(
   { config, inbox, publish }: Service,
   input: Pick<NewInput, 'sessionId' | 'kind' | 'body' | 'route'> & Partial<NewInput>,
@@ -76,7 +89,10 @@ export async function acceptInput(
   return publish(await inbox.accept({ ...common, waitingMax, ...input }));
 }
 
-/** About how many messages wait in all sessions: exact enough to refuse more before there are far too many (G27). */
+/**
+ * About how many messages wait in all sessions: exact enough to refuse more before there are far
+ * too many (G27).
+ */
 interface WaitingTotal {
   /** The last count and the messages added since. */
   total(): number;
@@ -120,7 +136,10 @@ export interface MeasuredPrompt {
   model: string;
 }
 
-/** Measures the prompt of an item, for an API, which knows no turns. Throws `TurnFailed` when it cannot be assembled. */
+/**
+ * Measures the prompt of an item, for an API, which knows no turns. Throws `TurnFailed` when it
+ * cannot be assembled.
+ */
 export type MeasurePrompt = (item: BatchItem) => Promise<MeasuredPrompt>;
 
 /** The model as workers ask it, for an API. */

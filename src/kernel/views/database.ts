@@ -1,4 +1,5 @@
-// What the database says of itself: whether it answers and takes writes, its version, and its layout.
+// What the database says of itself: whether it answers and takes writes, its version, and its
+// layout.
 import { sql } from '../../database/drizzle.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { viewQuery } from '../../database/literal-query.ts';
@@ -15,7 +16,10 @@ class ReadOnlyDatabaseError extends Error {
   }
 }
 
-/** Resolves when the database answers and takes writes; throws `ReadOnlyDatabaseError` when it only answers. */
+/**
+ * Resolves when the database answers and takes writes; throws `ReadOnlyDatabaseError` when it only
+ * answers.
+ */
 export async function pingDatabase(db: ViewDatabase): Promise<void> {
   const { rows } = await db.query<{ is_read_only: boolean }>(
     sql`select current_setting('transaction_read_only')::boolean as is_read_only`,

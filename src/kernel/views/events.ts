@@ -1,6 +1,7 @@
-// Reading the events in an order that is final. An id holds the number of the transaction that wrote it; below the number of
-// the oldest transaction that still runs (the horizon) no event can appear any more, so a reader that stops there and
-// continues from its last id sees each event once and misses none.
+// Reading the events in an order that is final. An id holds the number of the transaction that
+// wrote it; below the number of the oldest transaction that still runs (the horizon) no event can
+// appear any more, so a reader that stops there and continues from its last id sees each event once
+// and misses none.
 import { join, raw, type Sql, sql } from '../../database/drizzle.ts';
 import { isoSql } from '../sessions/session-facts.ts';
 import { EVENT_HORIZON_SQL, TRIM_MARK } from '../../database/event-ids.ts';
@@ -15,14 +16,20 @@ export interface EventRow {
   at: string;
 }
 
-/** Absent fields do not filter. `turn` names its session too, because that is what events are found by. */
+/**
+ * Absent fields do not filter. `turn` names its session too, because that is what events are found
+ * by.
+ */
 export interface EventFilter {
   sessionKey?: string | undefined;
   turn?: { id: string; sessionId: string } | undefined;
   types?: readonly string[] | undefined;
 }
 
-/** Events with an id over `after`, in order. It contains all matches below `horizon` unless it has reached the limit. */
+/**
+ * Events with an id over `after`, in order. It contains all matches below `horizon` unless it has
+ * reached the limit.
+ */
 export interface EventPage {
   events: EventRow[];
   horizon: bigint;
@@ -54,8 +61,9 @@ export async function readEvents(
 }
 
 /**
- * When the newest of the events was written that were deleted after an id; null when none was. The log then has a row at or below the id, mostly
- * that of the id, which is found immediately; its beginning is searched only when there is none, past all index entries of deleted events.
+ * When the newest of the events was written that were deleted after an id; null when none was. The
+ * log then has a row at or below the id, mostly that of the id, which is found immediately; its
+ * beginning is searched only when there is none, past all index entries of deleted events.
  */
 export async function findTrimmed(db: ViewDatabase, after: bigint): Promise<string | null> {
   const result = await db.query<{ at: string }>(sql`
@@ -73,7 +81,10 @@ export async function readEventHorizon(db: ViewDatabase): Promise<bigint> {
   return BigInt(result.rows[0]!.horizon);
 }
 
-/** An id that all events of a turn that began then are over: that of the session's newest event from before, or 0. */
+/**
+ * An id that all events of a turn that began then are over: that of the session's newest event from
+ * before, or 0.
+ */
 export async function findEventBefore(db: ViewDatabase, turn: { sessionId: string; startedAt: Date }): Promise<bigint> {
   const result = await db.query<{ id: string }>(sql`
     select e.id::text from holdfast.events e

@@ -1,7 +1,8 @@
-// What a search text names exactly: an id, the key of a session, the id that a platform gave a message, or the code of open dead letters. Each
-// look-up is one by an index. The end of an id is searched for among the newest ids only: an index for it would cost every insert. A list with a
-// text that names nothing looks for the text in its rows instead.
-// The ids of the rows that a filter finds are read here, too.
+// What a search text names exactly: an id, the key of a session, the id that a platform gave a
+// message, or the code of open dead letters. Each look-up is one by an index. The end of an id is
+// searched for among the newest ids only: an index for it would cost every insert. A list with a
+// text that names nothing looks for the text in its rows instead. The ids of the rows that a filter
+// finds are read here, too.
 import type { FoundId } from '../../contract/answers.ts';
 import { isIdEnd, isUuid } from '../../core/ids.ts';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../../core/session-key.ts';
@@ -35,7 +36,10 @@ export const ENDS_SEARCHED_MAX = 20_000;
 /** The most ids with the same end that are shown. */
 const SAME_END_MAX = 20;
 
-/** The maximum number of messages with one platform id, and of dead letters with one code, that are read. */
+/**
+ * The maximum number of messages with one platform id, and of dead letters with one code, that are
+ * read.
+ */
 const NAMED_MAX = 1_000;
 
 export const findByIds = viewQuery({
@@ -102,13 +106,18 @@ type FoundThings = FoundRow & NamedThings;
 
 const NOTHING: FoundRow = { turnIds: [], sessionIds: [], ownerIds: [] };
 
-/** The turns that a text names: by their ids or those of their messages, or all of the sessions that it names. */
+/**
+ * The turns that a text names: by their ids or those of their messages, or all of the sessions that
+ * it names.
+ */
 export async function findTurns(db: ViewDatabase, text: string): Promise<NamedThings> {
   const { turnIds, sessionIds, ids } = await find(db, text);
   return { turnIds, sessionIds, ids };
 }
 
-/** The sessions that a text names: themselves, or by a turn, a message or the code of a dead letter. */
+/**
+ * The sessions that a text names: themselves, or by a turn, a message or the code of a dead letter.
+ */
 export async function findSessions(db: ViewDatabase, text: string): Promise<string[]> {
   const { sessionIds, ownerIds } = await find(db, text);
   const found = [...new Set([...sessionIds, ...ownerIds])];
@@ -134,11 +143,14 @@ function parseKey(text: string): string | null {
   }
 }
 
-// The ids of the rows that a filter finds, newest first. An index answers some conditions; the others read the rows that those leave, newest
-// first and only so many of them. So a page costs the same however many rows there are: when it has read that many, it may have fewer items
-// than its limit, and the next page continues where it stopped.
+// The ids of the rows that a filter finds, newest first. An index answers some conditions; the
+// others read the rows that those leave, newest first and only so many of them. So a page costs the
+// same however many rows there are: when it has read that many, it may have fewer items than its
+// limit, and the next page continues where it stopped.
 
-/** The rows of a table that meet all conditions, which call a row by the first letter of the table. */
+/**
+ * The rows of a table that meet all conditions, which call a row by the first letter of the table.
+ */
 export interface Filtered {
   table: 'turns' | 'deliveries';
   indexed: Sql[];
@@ -160,13 +172,18 @@ export async function findIds(db: ViewDatabase, filtered: Filtered, page: PageRe
   return { items: ids, next: last[0]?.id ?? null };
 }
 
-/** All ids, oldest first, at most `limit`. It reads every row for which there is no better index. */
+/**
+ * All ids, oldest first, at most `limit`. It reads every row for which there is no better index.
+ */
 export async function findAllIds(db: ViewDatabase, filtered: Filtered, limit: number): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>(matchingSql(filtered, { limit: limit - 1, after: null }, null));
   return rows.map(({ id }) => id).toReversed();
 }
 
-/** SQL of the ids of a page and of the one after it. Look-ups in scalar queries are by an index; a join could read a whole table. */
+/**
+ * SQL of the ids of a page and of the one after it. Look-ups in scalar queries are by an index; a
+ * join could read a whole table.
+ */
 export function matchingSql(filtered: Filtered, { limit, after }: PageRequest, readMax: number | null = READ_MAX): Sql {
   const { table, rest } = filtered;
   if (rest.length === 0) return sql`${indexedSql(filtered, after)} limit ${limit + 1}`;

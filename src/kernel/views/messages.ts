@@ -1,6 +1,6 @@
-// Inbox messages as the outside sees them. The reply is that of the turn that took the message; several messages of one turn
-// have the same one.
-// A list reads the messages of each status by an index.
+// Inbox messages as the outside sees them. The reply is that of the turn that took the message;
+// several messages of one turn have the same one. A list reads the messages of each status by an
+// index.
 import { isoSql } from '../sessions/session-facts.ts';
 import { messageSql } from './settlement-sql.ts';
 import { viewQuery } from '../../database/literal-query.ts';
@@ -90,7 +90,10 @@ export const readAcceptance = viewQuery({
   answer: ([row]: AcceptanceRow[]) => row,
 });
 
-/** A message and its session as they were when it was accepted; null when it is not (or no longer) known. */
+/**
+ * A message and its session as they were when it was accepted; null when it is not (or no longer)
+ * known.
+ */
 export async function viewAcceptance(
   db: ViewDatabase,
   id: string,
@@ -104,8 +107,8 @@ export async function viewAcceptance(
   };
 }
 
-// Which messages a list shows, newest first. Each status has a source of its own that an index reads in the order of the ids, so a page costs
-// the same however many messages there are.
+// Which messages a list shows, newest first. Each status has a source of its own that an index
+// reads in the order of the ids, so a page costs the same however many messages there are.
 
 /** Absent fields do not filter. */
 export interface MessageFilter {

@@ -1,5 +1,6 @@
-// Everything that is stored of a conversation, as records in parts: the session, its transcripts, entries of all of them, messages, turns,
-// their calls, system events, deliveries, commands and subagents. Read in pages that are bounded in rows and bytes; a page continues by key.
+// Everything that is stored of a conversation, as records in parts: the session, its transcripts,
+// entries of all of them, messages, turns, their calls, system events, deliveries, commands and
+// subagents. Read in pages that are bounded in rows and bytes; a page continues by key.
 import { isoSql, sessionFactsSql } from '../sessions/session-facts.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import { literal, type Statement } from '../../database/statement.ts';
@@ -147,7 +148,10 @@ export const findExportedSession = viewQuery({
   answer: ([session]: ExportedSession[]) => session ?? null,
 });
 
-/** The pages of an export, each read on demand. Rows that are stored meanwhile may or may not be included. */
+/**
+ * The pages of an export, each read on demand. Rows that are stored meanwhile may or may not be
+ * included.
+ */
 export async function* exportPages(
   db: ViewDatabase,
   { id, session }: ExportedSession,

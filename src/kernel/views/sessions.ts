@@ -1,8 +1,10 @@
-// Sessions as the outside sees them. The facts themselves are made by the SQL that accepting uses too.
+// Sessions as the outside sees them. The facts themselves are made by the SQL that accepting uses
+// too.
 //
-// The table of sessions has no index on a column that turns change. So a list reads candidates by an index that there is, a bounded number of
-// them, and looks for the rest of the filter in those: when it has read that many, a page may have fewer items than its limit, and the
-// next page continues where it stopped.
+// The table of sessions has no index on a column that turns change. So a list reads candidates by
+// an index that there is, a bounded number of them, and looks for the rest of the filter in those:
+// when it has read that many, a page may have fewer items than its limit, and the next page
+// continues where it stopped.
 import { join, raw, type Sql, sql } from '../../database/drizzle.ts';
 import type { SessionDetails, SessionFacts } from '../../contract/views.ts';
 import { isUuid } from '../../core/ids.ts';
@@ -77,7 +79,9 @@ export async function viewLockedSession(db: ViewDatabase, key: string): Promise<
   return { ...toLocked(row), why };
 }
 
-/** The id of the session of this canonical key and the number of its current transcript, or null. */
+/**
+ * The id of the session of this canonical key and the number of its current transcript, or null.
+ */
 export async function findSession(db: ViewDatabase, key: string): Promise<{ id: string; transcriptNo: number } | null> {
   const { rows } = await db.query<{ id: string; transcriptNo: number }>(
     sql`select s.id, s.transcript_no as "transcriptNo" from holdfast.sessions s where s.key = ${key}`,
@@ -93,7 +97,10 @@ export interface SessionFilter {
   channel?: string | undefined;
   /** Sessions that got an input with these tags. */
   tags?: Tags | undefined;
-  /** An id, a session key, the platform id of a message or an error code; otherwise a part of the session key. */
+  /**
+   * An id, a session key, the platform id of a message or an error code; otherwise a part of the
+   * session key.
+   */
   text?: string | undefined;
 }
 
@@ -138,7 +145,10 @@ export async function sessionsQuery(db: ViewDatabase, filter: SessionFilter, pag
     where (select count(*) from matching) <= ${page.limit}`;
 }
 
-/** How many of the newest sessions, and sessions of the newest turns, are put in the order of their last changes. */
+/**
+ * How many of the newest sessions, and sessions of the newest turns, are put in the order of their
+ * last changes.
+ */
 const UPDATED_MAX = 5_000;
 
 const UPDATED_AFTER = /^(\d{1,17})\/(.*)$/;
@@ -149,7 +159,10 @@ export function isUpdatedKey(text: string): boolean {
   return id !== undefined && isUuid(id);
 }
 
-/** Sessions, last changed first. A session that has neither been made nor had a turn lately is not among them. */
+/**
+ * Sessions, last changed first. A session that has neither been made nor had a turn lately is not
+ * among them.
+ */
 export async function listUpdatedSessions(
   db: ViewDatabase,
   filter: SessionFilter,
@@ -189,11 +202,15 @@ function buildCandidates({ statuses, tags }: SessionFilter, named: string[] | nu
       where i.tags @> ${JSON.stringify(tags)}::jsonb order by i.id desc limit ${SEARCHED_MAX}) as tagged`;
   }
   if (statuses === undefined || statuses.includes('idle')) return null;
-  // A session with waiting messages has a row of doorbells, unless its turn is parked until an event.
+  // A session with waiting messages has a row of doorbells, unless its turn is parked until an
+  // event.
   return sql`select session_id from holdfast.doorbells union select session_id from holdfast.turns where ended_at is null`;
 }
 
-/** What a list has that names no kinds. The index `sessions_listed` leaves out those of batches, of which there may be very many. */
+/**
+ * What a list has that names no kinds. The index `sessions_listed` leaves out those of batches, of
+ * which there may be very many.
+ */
 const USUAL = join(
   UNLISTED_KINDS.map((kind) => sql`s.kind <> ${raw(`'${kind}'`)}`),
   ' and ',

@@ -5,7 +5,10 @@ import { costFieldsSql, dollarsSql, tokenUsageSql } from '../sessions/cost-sql.t
 import { retryOfSql } from '../turn/journal/retry-turn.ts';
 import { isoSql } from '../sessions/session-facts.ts';
 
-/** The message, without the reason why it waits: a row `i` of the inbox, with its session `s` and its turn `t`. */
+/**
+ * The message, without the reason why it waits: a row `i` of the inbox, with its session `s` and
+ * its turn `t`.
+ */
 export const messageSql = (
   text = `i.body ->> 'text'`,
 ): string => `json_build_object('id', i.id, 'sessionKey', s.key, 'seq', i.seq, 'kind', i.kind,
@@ -14,11 +17,17 @@ export const messageSql = (
   'error', coalesce(i.error, case when i.status in ('failed', 'cancelled') then t.error end),
   'why', null, 'receivedAt', ${isoSql('i.received_at')}, 'settledAt', ${isoSql('i.settled_at')})`;
 
-/** What answers a turn and why; null for a turn that asks for no answer. Not stored: the built-in, as there was no choice. */
+/**
+ * What answers a turn and why; null for a turn that asks for no answer. Not stored: the built-in,
+ * as there was no choice.
+ */
 const HARNESS_SQL = `case when t.kind <> 'compaction'
     then coalesce(t.view -> 'harness', '{"id":"built-in","reason":"auto_fallback"}'::json) end`;
 
-/** The turn that a turn is about because of the kind of its session. The tag names it, or something else. */
+/**
+ * The turn that a turn is about because of the kind of its session. The tag names it, or something
+ * else.
+ */
 const SUBJECTS_SQL = Object.entries(SUBJECT_FIELDS)
   .map(
     ([kind, field]) =>
@@ -26,11 +35,17 @@ const SUBJECTS_SQL = Object.entries(SUBJECT_FIELDS)
   )
   .join(', ');
 
-/** The provider of the model of a turn. A model that has answered in place of another has its provider in front, unless that is the default one. */
+/**
+ * The provider of the model of a turn. A model that has answered in place of another has its
+ * provider in front, unless that is the default one.
+ */
 const PROVIDER_SQL = `case when t.asked_model is null then coalesce(t.view ->> 'provider', '${DEFAULT_PROVIDER}')
     when strpos(t.model, '/') > 0 then split_part(t.model, '/', 1) else '${DEFAULT_PROVIDER}' end`;
 
-/** The turn `t` of the session `s`, without its steps and without the reason why it waits. `output` says only whether it has one: `fillOutput`. */
+/**
+ * The turn `t` of the session `s`, without its steps and without the reason why it waits. `output`
+ * says only whether it has one: `fillOutput`.
+ */
 export const turnSql = (
   reply = 't.reply',
 ): string => `json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,

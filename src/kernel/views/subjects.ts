@@ -1,11 +1,15 @@
-// The sessions of a person, by the id that their messages name as the sender. Items of batches are messages, too; those that have not become
-// inputs are in src/features/erasure/store/erase-shared.ts.
+// The sessions of a person, by the id that their messages name as the sender. Items of batches are
+// messages, too; those that have not become inputs are in
+// src/features/erasure/store/erase-shared.ts.
 import { viewQuery } from '../../database/literal-query.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 
 export interface SenderSession {
   key: string;
-  /** True when messages there name another sender, too, or none. Items of batches without a sender are no one's. */
+  /**
+   * True when messages there name another sender, too, or none. Items of batches without a sender
+   * are no one's.
+   */
   isShared: boolean;
 }
 
@@ -44,7 +48,9 @@ select max(seq)::float8 as last, coalesce(bool_or(is_other), false) as "isShared
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 /**
- * The sessions in which the sender has written, and those with the keys `answered`, which have what the sender was sent. Reads all messages: no index leads from a sender to their messages, because every message would pay for it.
+ * The sessions in which the sender has written, and those with the keys `answered`, which have what
+ * the sender was sent. Reads all messages: no index leads from a sender to their messages, because
+ * every message would pay for it.
  */
 export async function findSessionsOfSender(
   db: ViewDatabase,

@@ -1,4 +1,5 @@
-// The system events of a session, oldest first: those that wait for the next prompt, or all with their outcome.
+// The system events of a session, oldest first: those that wait for the next prompt, or all with
+// their outcome.
 import type { SystemEventView } from '../../contract/views.ts';
 import { isoSql } from '../sessions/session-facts.ts';
 import { listOf } from '../../database/list-of.ts';

@@ -1,6 +1,7 @@
-// The entries of a session's transcript, oldest or newest first. A page is bounded in items and in bytes, because one entry may hold as much
-// as a hundred others (G28). Its long parts may be cut; then it is bounded by what is left, and by how much is read for it.
-// Compactions and ended transcripts are here, too.
+// The entries of a session's transcript, oldest or newest first. A page is bounded in items and in
+// bytes, because one entry may hold as much as a hundred others (G28). Its long parts may be cut;
+// then it is bounded by what is left, and by how much is read for it. Compactions and ended
+// transcripts are here, too.
 import { isoSql } from '../sessions/session-facts.ts';
 import { listOf } from '../../database/list-of.ts';
 import { viewQuery } from '../../database/literal-query.ts';
@@ -23,7 +24,10 @@ export interface EntryFilter {
 /** An entry as its row has it. */
 export type StoredEntry = Omit<EntryView, 'calls'>;
 
-/** A page of whole entries ends with the entry that exceeds this; the entries of others are read in portions of this size. */
+/**
+ * A page of whole entries ends with the entry that exceeds this; the entries of others are read in
+ * portions of this size.
+ */
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 
 /** A page of cut entries ends with the entry that exceeds this. */
@@ -91,7 +95,9 @@ function takeWhileFitting(sizes: EntrySize[]): EntrySize[] {
 
 type FoundCall = EntryView['calls'][number] & { turnId: string };
 
-/** The newest first, so that of a long turn only its newest steps are read for the newest entries. */
+/**
+ * The newest first, so that of a long turn only its newest steps are read for the newest entries.
+ */
 export const readCalls = viewQuery({
   name: 'entry-calls',
   purpose: 'Read the states of tool calls ($callIds) of turns ($turnIds), the newest first.',
@@ -148,8 +154,8 @@ where e.session_id = $1 and e.seq = any ($2::bigint[]) order by e.seq`,
   answer: (entries: StoredEntry[]) => entries,
 });
 
-// Compactions and ended transcripts as the API shows them: what was compacted, and the earlier transcripts of the
-// session.
+// Compactions and ended transcripts as the API shows them: what was compacted, and the earlier
+// transcripts of the session.
 
 interface CompactionFilter {
   sessionId?: string | undefined;

@@ -1,4 +1,5 @@
-// Which turns a filter finds: an index answers the conditions for session, status, batch, time and named things (`find-things.ts`).
+// Which turns a filter finds: an index answers the conditions for session, status, batch, time and
+// named things (`find-things.ts`).
 import { raw, sql, type Sql } from '../../database/drizzle.ts';
 import { isUuid } from '../../core/ids.ts';
 import type { Tags } from '../../core/input-options.ts';
@@ -39,7 +40,10 @@ export interface TurnFilter {
   costMicrosMin?: number | undefined;
   /** Turns with these tags. */
   tags?: Tags | undefined;
-  /** An id, a session key, the platform id of a message or an error code; otherwise a part of the session key. */
+  /**
+   * An id, a session key, the platform id of a message or an error code; otherwise a part of the
+   * session key.
+   */
   text?: string | undefined;
 }
 
@@ -108,7 +112,8 @@ function buildIndexed(filter: TurnFilter, named: NamedThings | null): Sql[] {
   if (code !== undefined || (statuses !== undefined && isWithin(statuses, BAD))) {
     conditions.push(sql`t.status in ('failed', 'aborted', 'timedOut')`);
   }
-  // Ids begin with the time at which they were made, by a clock that may differ from that of the database.
+  // Ids begin with the time at which they were made, by a clock that may differ from that of the
+  // database.
   if (since !== undefined) conditions.push(sql`t.id >= ${idAt(since.getTime() - DAY_MS)}`);
   if (until !== undefined) conditions.push(sql`t.id < ${idAt(until.getTime() + DAY_MS)}`);
   if (batchId !== undefined) {
@@ -158,7 +163,10 @@ function buildRest(filter: TurnFilter, named: NamedThings | null): Sql[] {
   return conditions;
 }
 
-/** The only status of the filter, if an index has the turns with it in the order of their ids; else null. */
+/**
+ * The only status of the filter, if an index has the turns with it in the order of their ids; else
+ * null.
+ */
 function pickStatus({ statuses }: TurnFilter): string | null {
   const [status, ...others] = statuses ?? [];
   return status !== undefined && others.length === 0 && [...OPEN, ...BAD].includes(status) ? status : null;
@@ -172,7 +180,10 @@ function containsSql(text: string): Sql {
 const DAY_MS = 86_400_000;
 const CODE = /^[\w.-]+$/;
 
-/** Matches the text of an error with this code. Reading the field would fail if another field has a NUL. */
+/**
+ * Matches the text of an error with this code. Reading the field would fail if another field has a
+ * NUL.
+ */
 function codePattern(code: string): string {
   return `"code"\\s*:\\s*"${code.replaceAll(/[^\w-]/g, String.raw`\$&`)}"`;
 }

@@ -1,4 +1,5 @@
-// What a turn by itself shows beside its steps: its attempts, and the spans of its time that rows of other tables hold.
+// What a turn by itself shows beside its steps: its attempts, and the spans of its time that rows
+// of other tables hold.
 import type { AttemptView, SpanView } from '../../contract/views.ts';
 import type { Why } from '../rules/why.ts';
 import { isoSql } from '../sessions/session-facts.ts';
@@ -40,7 +41,10 @@ from holdfast.turns t where t.id = any ($1::uuid[])`,
   answer: (rows: WaitsRow[]) => new Map(rows.map((row) => [row.id, row])),
 });
 
-/** The attempts of a turn, its neighbours in the session, and the spans of its waits and of the work that followed it. */
+/**
+ * The attempts of a turn, its neighbours in the session, and the spans of its waits and of the work
+ * that followed it.
+ */
 export interface TurnWaits {
   attempts: AttemptView[];
   previousTurnId: string | null;
@@ -51,7 +55,10 @@ export interface TurnWaits {
 /** The facts of the turn and its last attempt. */
 type TurnNow = Omit<AttemptView, 'how' | 'renewedAt'> & { id: string; status: string; why: Why | null };
 
-/** Reads them, by the ids of the turns. `leaseMs`: how long the leases of their workers are; 0: that is not known. */
+/**
+ * Reads them, by the ids of the turns. `leaseMs`: how long the leases of their workers are; 0: that
+ * is not known.
+ */
 export async function viewWaits(
   db: ViewDatabase,
   turns: readonly TurnNow[],
@@ -92,7 +99,10 @@ function before({ received, previous }: WaitsRow, { claimedAt }: Pick<AttemptVie
   return spans;
 }
 
-/** From the end of each attempt to the claim of the next; from the last sign of a worker that was lost. */
+/**
+ * From the end of each attempt to the claim of the next; from the last sign of a worker that was
+ * lost.
+ */
 function between({ attempts: ended }: WaitsRow, attempts: readonly AttemptView[], turn: TurnNow): SpanView[] {
   const waits = attempts.flatMap(({ endedAt, how, renewedAt, worker }, at) => {
     const next = attempts[at + 1]?.claimedAt;

@@ -1,5 +1,6 @@
-// Turns as the outside sees them, newest first, with their steps and with the times that they spent on what. A list shows the
-// last steps of each turn only; a turn by itself shows all.
+// Turns as the outside sees them, newest first, with their steps and with the times that they spent
+// on what, and how messages were settled. A list shows the last steps of each turn only; a turn by
+// itself shows all.
 import { CALLS_SQL, toolsSql, toolWaitSql, turnSql, toolStatusSql, messageSql } from './settlement-sql.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
@@ -75,13 +76,18 @@ async function readTurns(db: ViewDatabase, ids: string[], parts: TurnParts): Pro
   return rows;
 }
 
-/** The turn of this id with all its steps, its attempts and its waits; null when it does not exist. */
+/**
+ * The turn of this id with all its steps, its attempts and its waits; null when it does not exist.
+ */
 export async function viewTurn(db: ViewDatabase, id: string, leaseMs?: number): Promise<TurnView | null> {
   const [turn] = await viewTurns(db, [id], leaseMs);
   return turn ?? null;
 }
 
-/** The same for several turns, in no order; an unknown id has no row. `leaseMs`: how long the leases of their workers are. */
+/**
+ * The same for several turns, in no order; an unknown id has no row. `leaseMs`: how long the leases
+ * of their workers are.
+ */
 export async function viewTurns(db: ViewDatabase, ids: string[], leaseMs?: number): Promise<TurnView[]> {
   const rows = await readTurns(db, ids, { hasSteps: true });
   const waits = await viewWaits(
@@ -103,7 +109,10 @@ interface FoundTurn {
   transcriptNo: number | null;
 }
 
-/** The turn's session, whether it has ended, and where its entries are; null when there is no such turn. */
+/**
+ * The turn's session, whether it has ended, and where its entries are; null when there is no such
+ * turn.
+ */
 export const findTurn = viewQuery({
   name: 'find-turn',
   purpose: 'Read the session of a turn ($1), whether it has ended, and where its entries are.',
@@ -196,7 +205,10 @@ function buildSpans(turn: TurnSummary, steps: StepView[], attempts: readonly Att
   return spans;
 }
 
-/** A call with an unknown outcome is settled when the next worker finds it: nothing is known of it since the lost worker renewed its lease last. */
+/**
+ * A call with an unknown outcome is settled when the next worker finds it: nothing is known of it
+ * since the lost worker renewed its lease last.
+ */
 function lastSignOf({ startedAt, endedAt }: ToolCallView, attempts: readonly AttemptView[]): string | null {
   const lost = attempts.find((one) => one.renewedAt !== null && one.endedAt !== null && one.endedAt > startedAt);
   return lost?.renewedAt ?? endedAt;
@@ -211,8 +223,9 @@ function neverNegative(span: SpanView): SpanView {
   return span.endedAt !== null && span.endedAt < span.startedAt ? { ...span, endedAt: span.startedAt } : span;
 }
 
-// What a turn did, step by step, from its journal: the model calls with their tokens and the tool calls with their ends. Payloads are in the transcript;
-// one tool call is shown with what it was given and what came back.
+// What a turn did, step by step, from its journal: the model calls with their tokens and the tool
+// calls with their ends. Payloads are in the transcript; one tool call is shown with what it was
+// given and what came back.
 
 /** A turn without its steps; `stepCount` is what its row says. */
 export type TurnSummary = Omit<TurnView, 'steps' | 'spans'>;
@@ -251,7 +264,8 @@ export function buildSteps({ calls, tools }: Pick<TurnRow, 'calls' | 'tools'>): 
   return [...steps.values()].sort((one, other) => one.n - other.n);
 }
 
-// One call of a tool, with what it was given and what came back. Both are in the transcript; a result whose batch has not ended is in the ledger.
+// One call of a tool, with what it was given and what came back. Both are in the transcript; a
+// result whose batch has not ended is in the ledger.
 
 /** Null: the turn has no call with this id. */
 export const viewToolCall = viewQuery({
@@ -288,8 +302,8 @@ type ToolCallRow = Omit<ToolCallDetail, 'turnId' | 'arguments' | 'result'> & {
   contents: StoredBlock[][];
 };
 
-// How messages ended, for requests that wait for them. Every waiting request uses it, so it is one statement for all of them, and
-// the database builds its JSON.
+// How messages ended, for requests that wait for them. Every waiting request uses it, so it is one
+// statement for all of them, and the database builds its JSON.
 
 export type SettlementView = Omit<SettledMessage, 'reply' | 'output'>;
 
@@ -310,7 +324,10 @@ interface SettlementRow extends Omit<TurnRow, 'turn'> {
   turn: TurnSummary | null;
 }
 
-/** How these messages ended, by their ids; a message that is not settled, or does not exist, is absent. */
+/**
+ * How these messages ended, by their ids; a message that is not settled, or does not exist, is
+ * absent.
+ */
 export async function viewSettlements(db: ViewDatabase, messageIds: string[]): Promise<Map<string, SettlementView>> {
   if (messageIds.length === 0) return new Map();
   return readSettlements(db, messageIds);

@@ -1,5 +1,5 @@
-// Waiting messages, oldest first, with those that are delivered later and those of parked turns, each with the reason, its lane and its place in
-// the queue of its session.
+// Waiting messages, oldest first, with those that are delivered later and those of parked turns,
+// each with the reason, its lane and its place in the queue of its session.
 import type { WaitingView } from '../../contract/waiting.ts';
 import { cutPiece } from '../../core/text.ts';
 import { WAITING_COUNT_MAX } from '../rules/why.ts';
@@ -16,15 +16,22 @@ export interface WaitingFilter {
   lane?: string | undefined;
   sessionKey?: string | undefined;
   batchId?: string | undefined;
-  /** The code of why it waits. It is computed from many facts, so the rows are read and then filtered. */
+  /**
+   * The code of why it waits. It is computed from many facts, so the rows are read and then
+   * filtered.
+   */
   reason?: string | undefined;
 }
 
-/** A page of a reason reads at most this many rows; it may have fewer items than its limit, and the next page continues there. */
+/**
+ * A page of a reason reads at most this many rows; it may have fewer items than its limit, and the
+ * next page continues there.
+ */
 const READ_FOR_REASON_MAX = 2_000;
 
-// $1 lane, $2 session key, $3 batch. Each source reads by an index what it may have to filter: what waits in the order of the ids, what waits
-// in a session, or what is in flight of a batch. Parked turns are open, so they are few. An item of a batch is never delivered later.
+// $1 lane, $2 session key, $3 batch. Each source reads by an index what it may have to filter: what
+// waits in the order of the ids, what waits in a session, or what is in flight of a batch. Parked
+// turns are open, so they are few. An item of a batch is never delivered later.
 const FILTERS = `($1::text is null or s.lane = $1) and ($2::text is null or s.key = $2)`;
 // A limit keeps the planner from reading all sessions into a hash table.
 const SESSION =
@@ -56,7 +63,10 @@ const SOURCES = {
 const queueSql = (condition: string): string =>
   `(select count(*) from (select from holdfast.inbox q where q.session_id = page.session_id and ${condition} limit ${WAITING_COUNT_MAX}) as queue)`;
 
-/** Those of a parked turn come first; a message that is delivered later takes its place after those that have arrived. */
+/**
+ * Those of a parked turn come first; a message that is delivered later takes its place after those
+ * that have arrived.
+ */
 const PARKED_SQL = `(select count(*) from holdfast.sessions qs join holdfast.turns qt on qt.id = qs.turn_id
     join holdfast.inbox q on q.turn_id = qt.id where qs.id = page.session_id and qt.status = 'parked' and q.status = 'claimed')`;
 const POSITION_SQL = `case page.status
@@ -71,7 +81,10 @@ const pageSql = (source: string): string =>
 
 const LISTS_WAITING = 'Read a page of what waits, oldest first, with the facts that say why.';
 
-/** A page of some sources; $4: only rows after this id, $5: how many, $6: at most this many characters of each text. */
+/**
+ * A page of some sources; $4: only rows after this id, $5: how many, $6: at most this many
+ * characters of each text.
+ */
 const listSql = (sources: string[]): string => `with page as materialized (
   select * from (${sources.map(pageSql).join('\n  union all ')}) as found order by id limit $5
 )
@@ -122,7 +135,10 @@ export const COUNT_WAITING_OF_BATCH = literal({
 const LISTS = { all: LIST_WAITING, session: LIST_WAITING_OF_SESSION, batch: LIST_WAITING_OF_BATCH };
 const COUNTS = { all: COUNT_WAITING, session: COUNT_WAITING_OF_SESSION, batch: COUNT_WAITING_OF_BATCH };
 
-/** A page of waiting messages, oldest first, and the number of all; `isCapped`: there are more than `count`. */
+/**
+ * A page of waiting messages, oldest first, and the number of all; `isCapped`: there are more than
+ * `count`.
+ */
 export async function listWaiting(
   db: ViewDatabase,
   filter: WaitingFilter,

@@ -1,5 +1,7 @@
-// The rows that say why something waits, read with what waits and in the same statement: the reason follows from these facts
-// (src/kernel/rules/why.ts), and from what the process that reads them knows of the disk. A message waits until a turn has claimed it, and again while that turn is parked.
+// The rows that say why something waits, read with what waits and in the same statement: the reason
+// follows from these facts (src/kernel/rules/why.ts), and from what the process that reads them
+// knows of the disk. A message waits until a turn has claimed it, and again while that turn is
+// parked.
 import { explainWait, WORKER_LOST_MS, type ServedLane, type WaitFacts, type Why } from '../rules/why.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { holdsSql, isPausedSql } from '../queue/pause-sql.ts';
@@ -25,7 +27,10 @@ export const LIVE_SQL = `w.seen_at >= clock_timestamp() - ${WORKER_LOST_MS} * in
 /** So many due sessions are read: a paused lane may have any number of them. */
 const DUE_READ_MAX = 10_000;
 
-/** SQL of `service`: it depends on no row, so a statement evaluates it once. It reads the workers, the turns that run, and the sessions that are due for the longest time. */
+/**
+ * SQL of `service`: it depends on no row, so a statement evaluates it once. It reads the workers,
+ * the turns that run, and the sessions that are due for the longest time.
+ */
 const SERVICE_SQL = `(select json_build_object('now', ${msSql('clock_timestamp()')}, 'lanes', coalesce(json_object_agg(served.lane,
     json_build_object('workers', served.workers, 'slots', served.slots, 'due', (select count(*) from (
         select from (select * from holdfast.doorbells where due_at <= now() order by due_at limit ${DUE_READ_MAX}) as d
@@ -48,8 +53,9 @@ const SERVICE_SQL = `(select json_build_object('now', ${msSql('clock_timestamp()
   ) as served)`;
 
 /**
- * SQL of why something waits, as a `WaitRow` in JSON: the one place that reads the stored waits. The SQL `sessionId` gives its session, in no name
- * that is given in here; `receivedAt` and `delivery` are those of the message.
+ * SQL of why something waits, as a `WaitRow` in JSON: the one place that reads the stored waits.
+ * The SQL `sessionId` gives its session, in no name that is given in here; `receivedAt` and
+ * `delivery` are those of the message.
  */
 export const waitSql = (
   sessionId: string,
@@ -82,7 +88,9 @@ export function describeWait(db: ViewDatabase, { service: { now, lanes }, ...fac
   return { ...reason, since: toIso(since), until: until === null ? null : toIso(until) };
 }
 
-/** Why an open turn, its messages or its session waits; null: a worker runs it, or no turn is open. */
+/**
+ * Why an open turn, its messages or its session waits; null: a worker runs it, or no turn is open.
+ */
 export function describeOpenWait(db: ViewDatabase, wait: WaitRow | null): Why | null {
   const why = wait === null ? null : describeWait(db, wait);
   return why?.code === 'session_busy' ? null : why;

@@ -1,5 +1,6 @@
-// What tells the rows of a list apart: the beginnings of what was said and answered, and who said it. They are read from the rows that have
-// them, and nothing keeps a copy, so that what is erased is gone from lists, too.
+// What tells the rows of a list apart: the beginnings of what was said and answered, and who said
+// it. They are read from the rows that have them, and nothing keeps a copy, so that what is erased
+// is gone from lists, too.
 import type { Announcement } from '../../core/subagents.ts';
 import { cutHead } from '../../core/text.ts';
 import { messageText } from './messages.ts';

@@ -1,5 +1,6 @@
-// The APIs that are spoken through the AI SDK's provider packages, as data: which package, which of its models, and what each request says beside
-// the conversation. A package is loaded with the first call of a model that needs it.
+// The APIs that are spoken through the AI SDK's provider packages, as data: which package, which of
+// its models, and what each request says beside the conversation. A package is loaded with the
+// first call of a model that needs it.
 import { pathToFileURL } from 'node:url';
 import { isAbsolute } from 'node:path';
 import type { LanguageModelV4, SharedV4ProviderOptions } from '@ai-sdk/provider';
@@ -61,13 +62,20 @@ const asBearer = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` });
 export interface ServedApi {
   family: ProviderFamily;
   resultImages: PromptForm['resultImages'];
-  /** True when its servers may drop the front of a prompt that does not fit; the others refuse it. */
+  /**
+   * True when its servers may drop the front of a prompt that does not fit; the others refuse it.
+   */
   mayDropPrompts?: true;
   /** True when an answer can come back with reasoning of ours: an empty one. */
   takesReasoning?: true;
-  /** True when it has a mode of its own for the form of such an answer; else a tool stands for it. */
+  /**
+   * True when it has a mode of its own for the form of such an answer; else a tool stands for it.
+   */
   takesFormat(format: ResponseFormat, of: { name: string; hasTools: boolean }): boolean;
-  /** `settings`: what the configuration has for the create function of the package, where requests have no options of their own. */
+  /**
+   * `settings`: what the configuration has for the create function of the package, where requests
+   * have no options of their own.
+   */
   load(from: { package: string; settings: Record<string, unknown> }): Promise<MakeModel>;
   /** Absent: its events are read as they come. */
   tidier?(settings: StreamSettings): Tidier;
@@ -77,7 +85,10 @@ export interface ServedApi {
   options(from: OptionsSource): SharedV4ProviderOptions;
 }
 
-/** OpenAI keeps nothing, so reasoning comes encrypted and goes back; the session is the key of its cache. */
+/**
+ * OpenAI keeps nothing, so reasoning comes encrypted and goes back; the session is the key of its
+ * cache.
+ */
 const WITHOUT_STORE = ({ cacheKey }: { cacheKey: string }) => ({ store: false, promptCacheKey: cacheKey });
 
 /** Other schemas are taken as advice. */
@@ -152,7 +163,8 @@ export const APIS: Readonly<Record<AiSdkApi, ServedApi>> = {
     resultImages: 'after',
     mayDropPrompts: true,
     takesReasoning: true,
-    // Some of these servers refuse the field; Ollama holds any model to it, but cannot force a tool.
+    // Some of these servers refuse the field; Ollama holds any model to it, but cannot force a
+    // tool.
     takesFormat: (_format, { name }) => name === 'ollama',
     tidier: (settings) => new ChatTidier(settings),
     async load() {
@@ -175,7 +187,10 @@ export const APIS: Readonly<Record<AiSdkApi, ServedApi>> = {
   },
 };
 
-/** Any provider package of the AI SDK: it exports a function `create...` that returns a function from the id of a model to the model. */
+/**
+ * Any provider package of the AI SDK: it exports a function `create...` that returns a function
+ * from the id of a model to the model.
+ */
 async function loadPackage({ package: name, settings }: { package: string; settings: object }): Promise<MakeModel> {
   const make = await loadProvider({ package: name, settings });
   return (options, model) => {
@@ -200,7 +215,8 @@ export async function loadProvider({
   const create = isObject(loaded) ? findCreate(loaded) : undefined;
   if (create === undefined)
     throw unusable(`The package ${name} exports no function create... of a provider of the AI SDK.`);
-  // Without a key, the package has it from its settings or from the environment, or signs requests in another way.
+  // Without a key, the package has it from its settings or from the environment, or signs requests
+  // in another way.
   return ({ apiKey, ...options }) => create({ ...settings, ...options, ...(apiKey === NO_KEY ? {} : { apiKey }) });
 }
 

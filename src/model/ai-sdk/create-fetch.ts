@@ -1,5 +1,6 @@
-// The `fetch` that a package is given: its bytes are seen, counted, bounded and hashed as Anthropic's are, nothing is sent after the lease has ended, and
-// the events of an answer come in the form that the package reads.
+// The `fetch` that a package is given: its bytes are seen, counted, bounded and hashed as
+// Anthropic's are, nothing is sent after the lease has ended, and the events of an answer come in
+// the form that the package reads.
 import type { AsyncLocalStorage } from 'node:async_hooks';
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
@@ -19,7 +20,10 @@ export interface SentCall {
 /** The statuses of answers that can have no body. */
 const WITHOUT_BODY: readonly number[] = [204, 205, 304];
 
-/** The `fetch` of a model. The first request of a call is the one that is recorded; others (for a token of access) are sent like it. */
+/**
+ * The `fetch` of a model. The first request of a call is the one that is recorded; others (for a
+ * token of access) are sent like it.
+ */
 export function createFetch(
   pool: Dispatcher,
   calls: AsyncLocalStorage<SentCall>,

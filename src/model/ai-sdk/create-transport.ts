@@ -1,6 +1,7 @@
-// The transport to the models of every provider that has a package of the AI SDK. The package writes the request and reads the answer; the `fetch`
-// that it is given is ours, so the bytes are seen, counted, bounded and hashed as Anthropic's are, and nothing is sent after the lease has ended.
-// Retries belong to the turn's stored budget (G16): a package makes one request for a call.
+// The transport to the models of every provider that has a package of the AI SDK. The package
+// writes the request and reads the answer; the `fetch` that it is given is ours, so the bytes are
+// seen, counted, bounded and hashed as Anthropic's are, and nothing is sent after the lease has
+// ended. Retries belong to the turn's stored budget (G16): a package makes one request for a call.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { hash } from 'node:crypto';
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
@@ -33,11 +34,17 @@ export interface AiSdkOptions {
   /** Absent: the address that the package knows. */
   baseUrl?: string;
   headers?: Record<string, string>;
-  /** In the words of the package: fields of each request, or the settings of a provider of the API `package`. */
+  /**
+   * In the words of the package: fields of each request, or the settings of a provider of the API
+   * `package`.
+   */
   options?: Record<string, unknown>;
   /** Absent: that of the API. */
   family?: ProviderFamily;
-  /** False: an answer is taken also if the server seems to have dropped the front of the prompt. Absent: true. */
+  /**
+   * False: an answer is taken also if the server seems to have dropped the front of the prompt.
+   * Absent: true.
+   */
   checkPrompt?: boolean;
   /** What the server counts as tokens of the prompt. Absent: all, unless that cannot be. */
   promptTokens?: 'all' | 'uncached';
@@ -148,7 +155,10 @@ function readingOf(
   return { isUncached: options.promptTokens === 'uncached', mayDropPrompts: mayDropPrompts === true && isChecked };
 }
 
-/** The request with the form of its answer where the API has a mode for it, else with a tool that stands for it. */
+/**
+ * The request with the form of its answer where the API has a mode for it, else with a tool that
+ * stands for it.
+ */
 function inForm(api: ServedApi, provider: string, request: ModelRequest): ModelRequest {
   const { responseFormat, tools } = request;
   const isTaken = responseFormat && api.takesFormat(responseFormat, { name: provider, hasTools: tools.length > 0 });
@@ -203,7 +213,10 @@ function holdBack(call: Pick<TransportCall, 'request' | 'sessionKey'>): Transpor
   };
 }
 
-/** Providers take 64 characters at most, and the key of a session may have the number of a phone in it. */
+/**
+ * Providers take 64 characters at most, and the key of a session may have the number of a phone in
+ * it.
+ */
 function toCacheKey(sessionKey: string): string {
   return hash('sha256', sessionKey, 'hex').slice(0, 32);
 }
@@ -224,7 +237,10 @@ async function readParts(
   }
 }
 
-/** Throws when the server answered without the front of the prompt: the turn then makes the prompt smaller. */
+/**
+ * Throws when the server answered without the front of the prompt: the turn then makes the prompt
+ * smaller.
+ */
 function checkPrompt(
   { request, newFrom }: TransportCall,
   { provider, ...read }: { provider: string; sentBytes: number; readTokens: number | undefined },

@@ -1,5 +1,6 @@
-// Models of pictures and sounds, through the packages of the AI SDK. As for language models, the `fetch` is ours: it checks the lease right before the
-// request is written, bounds the answer and follows no redirect; and one call is one request.
+// Models of pictures and sounds, through the packages of the AI SDK. As for language models, the
+// `fetch` is ours: it checks the lease right before the request is written, bounds the answer and
+// follows no redirect; and one call is one request.
 import type { ImageModelV4, SpeechModelV4, TranscriptionModelV4 } from '@ai-sdk/provider';
 import type { Dispatcher } from 'undici';
 import type { ServedProvider } from '../../config.ts';
@@ -69,7 +70,10 @@ export async function askMedia<Kind extends MediaKind>(
   }
 }
 
-/** The last answer with a status of success, once it has arrived whole: what it has in place of a picture or a sound says why there is none. */
+/**
+ * The last answer with a status of success, once it has arrived whole: what it has in place of a
+ * picture or a sound says why there is none.
+ */
 interface Heard {
   body: Buffer | null;
   /** True if its type is one of sounds. */
@@ -164,7 +168,10 @@ function createFetch(kind: MediaKind, { signal, onSend, onBytes }: MediaWay, hea
   };
 }
 
-/** With the addresses of pictures in the places of pictures: no package fetches them, and each lets them through. */
+/**
+ * With the addresses of pictures in the places of pictures: no package fetches them, and each lets
+ * them through.
+ */
 function withAddresses(body: Buffer): Buffer {
   const answer = body.includes('"url"') ? parsed(body.toString()) : null;
   if (!isObject(answer) || !Array.isArray(answer['data'])) return body;

@@ -1,5 +1,5 @@
-// The parts of an answer as the AI SDK's providers stream them become the events of the Messages API, which the reducer takes. Pure: it uses no
-// clock and no network.
+// The parts of an answer as the AI SDK's providers stream them become the events of the Messages
+// API, which the reducer takes. Pure: it uses no clock and no network.
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider';
 import { given, isObject } from '../../core/json.ts';
 import { classifyStopReason, readStopReason } from '../stream/stop-reasons.ts';
@@ -30,20 +30,27 @@ export class PartReader {
   #events: StreamEvent[] = [];
   #count = 0;
 
-  /** `isUncached`: the server leaves what it has read from its cache out of the tokens of the prompt. */
+  /**
+   * `isUncached`: the server leaves what it has read from its cache out of the tokens of the
+   * prompt.
+   */
   constructor(author: Author, { isUncached = false }: { isUncached?: boolean } = {}) {
     this.#author = author;
     this.#isUncached = isUncached;
   }
 
-  /** The events of the next part. Throws `StreamFault` when the answer ends without being complete; a part `error` is the caller's. */
+  /**
+   * The events of the next part. Throws `StreamFault` when the answer ends without being complete;
+   * a part `error` is the caller's.
+   */
   read(part: LanguageModelV4StreamPart): StreamEvent[] {
     this.#events = [];
     this.#take(part);
     return this.#events;
   }
 
-  // Of the others, a transcript has no place: warnings, sources, what tools of the provider did, raw chunks.
+  // Of the others, a transcript has no place: warnings, sources, what tools of the provider did,
+  // raw chunks.
   #take(part: LanguageModelV4StreamPart): void {
     if (part.type === 'response-metadata') this.#begin(part.id, part.modelId);
     else if (isGrowth(part)) this.#grow(part);
@@ -83,7 +90,10 @@ export class PartReader {
     return begun;
   }
 
-  /** Adds to a text or a thought. A text that is not the last block any more continues in a new one: what was said is shown already. */
+  /**
+   * Adds to a text or a thought. A text that is not the last block any more continues in a new one:
+   * what was said is shown already.
+   */
   #grow(part: Growth): void {
     const type = part.type.startsWith('text') ? 'text' : 'thinking';
     const key = `${type} ${part.id}`;
@@ -162,7 +172,10 @@ function toStopReason({ unified, raw }: LanguageModelV4FinishReason): string {
   }
 }
 
-/** The tokens of a prompt. A server that has read more from its cache than it counts does not count what is in the cache. */
+/**
+ * The tokens of a prompt. A server that has read more from its cache than it counts does not count
+ * what is in the cache.
+ */
 export function readPromptTokens(
   { inputTokens }: LanguageModelV4Usage,
   isUncached: boolean,
@@ -172,7 +185,10 @@ export function readPromptTokens(
   return { ...inputTokens, total: total + cacheRead, noCache: total };
 }
 
-/** The figures by the names of the Messages API, whose input excludes what was read from the cache or written to it. */
+/**
+ * The figures by the names of the Messages API, whose input excludes what was read from the cache
+ * or written to it.
+ */
 function toUsage(usage: LanguageModelV4Usage, isUncached: boolean): Record<string, number> {
   const { total, noCache, cacheRead = 0, cacheWrite = 0 } = readPromptTokens(usage, isUncached);
   return given({

@@ -1,4 +1,5 @@
-// What an error of a package means: the refusal of a provider, an answer that cannot be read, or a connection that broke off.
+// What an error of a package means: the refusal of a provider, an answer that cannot be read, or a
+// connection that broke off.
 import type { APICallError } from '@ai-sdk/provider';
 import { given, isObject } from '../../core/json.ts';
 import { cutHead } from '../../core/text.ts';
@@ -15,7 +16,8 @@ export function toModelError(error: unknown, sent?: RefusedRequest): unknown {
     (one) => one instanceof ModelError || one instanceof StreamFault,
   );
   if (known !== undefined) return known;
-  // Each copy of the package has a class of its own; the name is the same. Without its import nothing is loaded before the first call.
+  // Each copy of the package has a class of its own; the name is the same. Without its import
+  // nothing is loaded before the first call.
   if (error instanceof Error && error.name === 'AI_APICallError') return toRefusal(error as APICallError, sent);
   if (!(error instanceof Error)) return refusalIn(error, { cause: error, sent });
   if (/^AI_Load(?:APIKey|Setting)Error$/.test(error.name)) return unusable(error.message, 'authentication_error');
@@ -53,7 +55,9 @@ function toRefusal(error: APICallError, sent?: RefusedRequest): ModelError {
   });
 }
 
-/** An error that the server sends inside its answer. `status`: null where the answer had begun well. */
+/**
+ * An error that the server sends inside its answer. `status`: null where the answer had begun well.
+ */
 export function refusalIn(
   body: unknown,
   { status = null, cause, sent }: { status?: number | null; cause: unknown; sent?: RefusedRequest | undefined },

@@ -1,5 +1,6 @@
-// A request in the form that the AI SDK's providers take: the messages of the Messages API become its prompt, and the settings its options. Pure:
-// the same request gives the same prompt, which a provider's cache and the record of a call depend on.
+// A request in the form that the AI SDK's providers take: the messages of the Messages API become
+// its prompt, and the settings its options. Pure: the same request gives the same prompt, which a
+// provider's cache and the record of a call depend on.
 import type {
   LanguageModelV4CallOptions,
   LanguageModelV4FilePart,
@@ -18,15 +19,22 @@ import { withProviderIds } from '../stream/repair-calls.ts';
 /** What differs between APIs in the form of a prompt. */
 export interface PromptForm {
   /**
-   * Where the images of a tool result go: into it; into it after all of its text, which is never empty, because its package makes one result of
-   * each text; or into a message of the user after it, because its API takes only text there.
+   * Where the images of a tool result go: into it; into it after all of its text, which is never
+   * empty, because its package makes one result of each text; or into a message of the user after
+   * it, because its API takes only text there.
    */
   resultImages: 'inside' | 'behind-text' | 'after';
-  /** What becomes of thoughts that the model did not write itself: the family of the provider says it. */
+  /**
+   * What becomes of thoughts that the model did not write itself: the family of the provider says
+   * it.
+   */
   foreignThoughts: 'text' | 'left-out';
   /** The ids of calls that are not the provider's own. */
   callIds: CallIdForm;
-  /** True: an answer without reasoning has an empty one, in the words of the package for servers like OpenAI's. Absent: it has none. */
+  /**
+   * True: an answer without reasoning has an empty one, in the words of the package for servers
+   * like OpenAI's. Absent: it has none.
+   */
   hasEmptyReasoning?: boolean;
 }
 
@@ -35,7 +43,10 @@ type Part<Role extends LanguageModelV4Message['role']> = Exclude<
   string
 >[number];
 
-/** The messages. The system text stays in the system role, as one message: the templates of local models take no second one. */
+/**
+ * The messages. The system text stays in the system role, as one message: the templates of local
+ * models take no second one.
+ */
 export function toPrompt(
   { system, messages }: Pick<ModelRequest, 'system' | 'messages'>,
   form: PromptForm,
@@ -187,7 +198,10 @@ const EFFORTS = [
   [4_096, 'low'],
 ] as const;
 
-/** How much the model is asked to think; undefined: nothing is said, and it does what it does by itself. */
+/**
+ * How much the model is asked to think; undefined: nothing is said, and it does what it does by
+ * itself.
+ */
 function toReasoning({ thinking, effort }: Pick<ModelRequest, 'thinking' | 'effort'>): Settings['reasoning'] {
   if (effort !== undefined) return effort;
   if (thinking?.type !== 'enabled') return undefined;

@@ -1,5 +1,6 @@
-// The cache trace: what each request offered to the provider's prompt cache, what was read from it and written to it, and where the
-// request first differs from the one before it in its session: the place where a prefix was lost. Texts are not in it, only hashes.
+// The cache trace: what each request offered to the provider's prompt cache, what was read from it
+// and written to it, and where the request first differs from the one before it in its session: the
+// place where a prefix was lost. Texts are not in it, only hashes.
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { ModelMessage, ModelRequest } from '../../core/model-request.ts';
@@ -10,7 +11,9 @@ const FILE_BYTES_MAX = 64 * 1024 * 1024;
 /** How many sessions are remembered, each with its last request. */
 const SESSIONS_MAX = 500;
 
-/** A part of a request in the order of the prefix: tools, the blocks of the system prompt, messages. */
+/**
+ * A part of a request in the order of the prefix: tools, the blocks of the system prompt, messages.
+ */
 interface Part {
   name: string;
   chars: number;
@@ -18,9 +21,10 @@ interface Part {
 }
 
 /**
- * An observer that writes one line per call: `{at, callId, sessionKey, turnId, parts, firstChange, read, written, uncached, output}`,
- * tokens for the last four. `firstChange` is the first part that is not as in the request before (null: it only grew; absent: there was
- * none). `parts` names tools and system prompt each, and the messages together.
+ * An observer that writes one line per call: `{at, callId, sessionKey, turnId, parts, firstChange,
+ * read, written, uncached, output}`, tokens for the last four. `firstChange` is the first part that
+ * is not as in the request before (null: it only grew; absent: there was none). `parts` names tools
+ * and system prompt each, and the messages together.
  */
 export function createCacheTrace({
   path,

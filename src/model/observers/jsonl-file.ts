@@ -1,5 +1,6 @@
-// A file of JSON lines that never delays its callers: lines are built and written one after another in the background. Everything is
-// bounded: the waiting lines, the length of a line, and the file, which is rotated when it is full (the full one stays as `.1`).
+// A file of JSON lines that never delays its callers: lines are built and written one after another
+// in the background. Everything is bounded: the waiting lines, the length of a line, and the file,
+// which is rotated when it is full (the full one stays as `.1`).
 import { appendFile, mkdir, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
@@ -8,7 +9,10 @@ export interface JsonlFileOptions {
   path: string;
   /** The size in bytes from which a new file is begun. */
   bytesMax: number;
-  /** Called with the first fault of the file; lines are lost from then on until one can be written again. */
+  /**
+   * Called with the first fault of the file; lines are lost from then on until one can be written
+   * again.
+   */
   onFault: (error: unknown) => void;
 }
 
@@ -30,7 +34,10 @@ export class JsonlFile {
     this.#options = options;
   }
 
-  /** Adds a line, which is made later: `record` must not depend on anything that changes. Never throws, never waits. */
+  /**
+   * Adds a line, which is made later: `record` must not depend on anything that changes. Never
+   * throws, never waits.
+   */
   add(record: () => object): void {
     if (this.#waiting.length >= WAITING_MAX) {
       this.#dropped += 1;

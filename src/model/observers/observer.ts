@@ -1,5 +1,5 @@
-// Observers see requests and answers without changing them. A fault of an observer never reaches a call: one that throws is reported and not called
-// again in this call.
+// Observers see requests and answers without changing them. A fault of an observer never reaches a
+// call: one that throws is reported and not called again in this call.
 import type { ModelAnswer, ModelRequest } from '../../core/model-request.ts';
 
 /** A call that begins. */
@@ -95,7 +95,10 @@ export function watchAll({ observers, calls, onFault }: Watchers, call: StartedC
 export interface CallFigures {
   requestBytes: number;
   responseBytes: number;
-  /** From the sending of the request to the first byte of its answer, in milliseconds; null: there was no answer. */
+  /**
+   * From the sending of the request to the first byte of its answer, in milliseconds; null: there
+   * was no answer.
+   */
   firstByteMs: number | null;
   /** From the beginning to now, in milliseconds. */
   durationMs: number;

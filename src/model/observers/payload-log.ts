@@ -1,6 +1,7 @@
-// The payload log: every request as it was sent and every answer as it was read, to find out what a model received. Off unless it is configured; it
-// never makes a call wait. Before a payload is written, known secrets, what looks like a key, the values of fields that are named like secrets, and the
-// data of images are taken out.
+// The payload log: every request as it was sent and every answer as it was read, to find out what a
+// model received. Off unless it is configured; it never makes a call wait. Before a payload is
+// written, known secrets, what looks like a key, the values of fields that are named like secrets,
+// and the data of images are taken out.
 import { createHash } from 'node:crypto';
 import { secretPatterns } from '../../config/secrets.ts';
 import { JsonlFile, type JsonlFileOptions } from './jsonl-file.ts';
@@ -9,7 +10,10 @@ import type { CallResult, ModelObserver } from './observer.ts';
 const CENSOR = '[redacted]';
 const SECRET_FIELD =
   /^(authorization|cookie|set-cookie|proxy-authorization|x-api-key|.*(api_?key|password|passwd|secret|access_?token|private_?key))$/i;
-/** Keys that are recognised by their form: of models, webhooks, this API, code hosts and clouds, bearer headers, passwords in URLs. */
+/**
+ * Keys that are recognised by their form: of models, webhooks, this API, code hosts and clouds,
+ * bearer headers, passwords in URLs.
+ */
 const KEY_SHAPES = [
   String.raw`\bsk-[\w-]{16,}`,
   String.raw`\bwhsec_[\w+/=]{8,}`,
@@ -22,7 +26,10 @@ const KEY_SHAPES = [
   String.raw`(?<=[a-z]:\/\/[^\s:/@"]{0,200}:)[^\s/@"]{1,200}(?=@)`,
 ];
 
-/** A function that copies a JSON value without its secrets. `secrets` are known values, removed everywhere. */
+/**
+ * A function that copies a JSON value without its secrets. `secrets` are known values, removed
+ * everywhere.
+ */
 export function createRedaction(secrets: readonly string[]): (value: unknown) => unknown {
   const pattern = new RegExp([...secretPatterns(secrets), ...KEY_SHAPES].join('|'), 'g');
 
@@ -48,7 +55,9 @@ function describeData(data: string): string {
   return `[${data.length} characters of base64, sha256 ${createHash('sha256').update(data).digest('hex')}]`;
 }
 
-/** The size from which a new file is begun; with the one before it, twice as much is on disk (G28). */
+/**
+ * The size from which a new file is begun; with the one before it, twice as much is on disk (G28).
+ */
 const FILE_BYTES_MAX = 256 * 1024 * 1024;
 
 export interface PayloadLogOptions extends Pick<JsonlFileOptions, 'path' | 'onFault'> {
@@ -57,7 +66,10 @@ export interface PayloadLogOptions extends Pick<JsonlFileOptions, 'path' | 'onFa
   now: () => Date;
 }
 
-/** An observer that writes one line per call: `{at, callId, sessionKey, turnId, transport, request, answer | error}`. */
+/**
+ * An observer that writes one line per call: `{at, callId, sessionKey, turnId, transport, request,
+ * answer | error}`.
+ */
 export function createPayloadLog({ path, onFault, secrets, now }: PayloadLogOptions): ModelObserver {
   const file = new JsonlFile({ path, bytesMax: FILE_BYTES_MAX, onFault });
   const redact = createRedaction(secrets);

@@ -1,5 +1,5 @@
-// An answer while it is put together: what the events have contained so far, and the value that passes through the finishing
-// steps. The arguments of a call stay text until a step reads them.
+// An answer while it is put together: what the events have contained so far, and the value that
+// passes through the finishing steps. The arguments of a call stay text until a step reads them.
 import { cutHead, isBlank, storableText } from '../../core/text.ts';
 import type { BlockOrigin, ContentBlock } from '../../core/content.ts';
 import type { AnswerRepair, ModelMessage, ModelStopReason, Usage } from '../../core/model-request.ts';
@@ -20,7 +20,9 @@ export interface AnswerRules {
   unknownToolThreshold: number;
   /** The replacements in the text of the answer, streamed or not. */
   replacements: readonly Replacement[];
-  /** Puts the arguments of a call right that are no JSON; null when they cannot be. Must not throw. */
+  /**
+   * Puts the arguments of a call right that are no JSON; null when they cannot be. Must not throw.
+   */
   repairArguments: (raw: string) => Record<string, unknown> | null;
   /** Decodes a text of arguments where the provider encodes them; null: it does not. */
   decodeText: ((text: string) => string) | null;
@@ -66,8 +68,9 @@ export function listCalls(answer: DraftAnswer): DraftCall[] {
 }
 
 /**
- * Puts each call through `change`, in order. A call that is returned as another object is changed; `repair` is the note about
- * that (absent: none). The answer itself is returned when nothing changed.
+ * Puts each call through `change`, in order. A call that is returned as another object is changed;
+ * `repair` is the note about that (absent: none). The answer itself is returned when nothing
+ * changed.
  */
 export function changeCalls(
   answer: DraftAnswer,

@@ -1,6 +1,8 @@
-// Tools in the form that all APIs take. The Messages API takes property keys of a few characters only, and no API takes a root
-// that is a union: such keys are renamed, and such a root becomes a field of an object. The form follows from the schema and the API alone, so a request
-// can be written again. Calls have the keys of their tool everywhere else: they are renamed in requests, also those of the history, and in answers.
+// Tools in the form that all APIs take. The Messages API takes property keys of a few characters
+// only, and no API takes a root that is a union: such keys are renamed, and such a root becomes a
+// field of an object. The form follows from the schema and the API alone, so a request can be
+// written again. Calls have the keys of their tool everywhere else: they are renamed in requests,
+// also those of the history, and in answers.
 import { changeContent, changeEach, type ContentBlock, listToolUses } from '../../core/content.ts';
 import { given } from '../../core/json.ts';
 import {
@@ -33,7 +35,9 @@ interface Form {
   keys: ReadonlyMap<string, string>;
 }
 
-/** The request with tools as the API takes them, and calls that fit them; the same object if all do. */
+/**
+ * The request with tools as the API takes them, and calls that fit them; the same object if all do.
+ */
 export function fitTools<Request extends Pick<ModelRequest, 'tools' | 'messages'>>(
   request: Request,
   family: ProviderFamily,
@@ -193,7 +197,10 @@ interface Renaming {
   isSent: boolean;
 }
 
-/** The value with other keys where one of the schemas that it stands under names them; fields that no schema names stay as they are. */
+/**
+ * The value with other keys where one of the schemas that it stands under names them; fields that
+ * no schema names stay as they are.
+ */
 function rename(value: unknown, under: readonly unknown[], to: Renaming): unknown {
   const schemas = allOf(under, to.form.schema);
   if (Array.isArray(value)) {
@@ -247,8 +254,9 @@ function allOf(schemas: readonly unknown[], root: JsonSchema): JsonSchema[] {
   return [...found];
 }
 
-// The form of an answer where the provider has no mode of its own for it: one more tool, whose arguments are the answer. A call of it becomes the
-// text of the answer before anything else sees it, so a turn ends in the same way on every provider.
+// The form of an answer where the provider has no mode of its own for it: one more tool, whose
+// arguments are the answer. A call of it becomes the text of the answer before anything else sees
+// it, so a turn ends in the same way on every provider.
 
 const OUTPUT_TOOL = 'structured_output';
 
@@ -260,8 +268,9 @@ function outputTool(tools: readonly { name: string }[]): string {
 }
 
 /**
- * The request with the tool. It is the only one that may be called where the others may not, and one must be called where the model takes that: one
- * that thinks refuses to be forced, and some think without being asked to.
+ * The request with the tool. It is the only one that may be called where the others may not, and
+ * one must be called where the model takes that: one that thinks refuses to be forced, and some
+ * think without being asked to.
  */
 export function withOutputTool<Request extends ModelRequest>(request: Request): Request {
   const { responseFormat, ...rest } = request;
@@ -305,7 +314,10 @@ export function answerTools({ tools, responseFormat }: ModelRequest): readonly {
   return responseFormat === undefined ? tools : [...tools, { name: outputTool(tools) }];
 }
 
-/** The answer with the arguments of the tool as its text. With calls of other tools it is not the last one: they are made, and it is asked again. */
+/**
+ * The answer with the arguments of the tool as its text. With calls of other tools it is not the
+ * last one: they are made, and it is asked again.
+ */
 export function takeOutput(answer: ModelAnswer, { responseFormat, tools }: ModelRequest): ModelAnswer {
   const own = outputTool(tools);
   const output = listToolUses(answer.content).find(({ name }) => name === own);
@@ -321,7 +333,10 @@ export function takeOutput(answer: ModelAnswer, { responseFormat, tools }: Model
   };
 }
 
-/** JSON without escaped NULs, which no database and no client of one takes; a backslash before another one escapes that. */
+/**
+ * JSON without escaped NULs, which no database and no client of one takes; a backslash before
+ * another one escapes that.
+ */
 function withoutNuls(json: string): string {
   return json.replace(/\\(?:\\|u0000)/g, (found) => (found === '\\u0000' ? '' : found));
 }

@@ -1,22 +1,27 @@
-// The reducer: the events of one streamed answer become an answer. An answer exists only after `message_stop`; until then nothing of
-// it may be kept (G12). It uses no clock and no network, and returns the same answer for any split of the stream's bytes.
+// The reducer: the events of one streamed answer become an answer. An answer exists only after
+// `message_stop`; until then nothing of it may be kept (G12). It uses no clock and no network, and
+// returns the same answer for any split of the stream's bytes.
 //
-// Each event changes the draft and says what it adds to the reply's text; that is all that happens while an answer streams. Faults
-// are repaired once, when the answer is complete, by the steps in `STEPS`, read from top to bottom:
+// Each event changes the draft and says what it adds to the reply's text; that is all that happens
+// while an answer streams. Faults are repaired once, when the answer is complete, by the steps in
+// `STEPS`, read from top to bottom:
 //
-//   drop-blank-text     blank texts are removed: providers send them, and refuse them in later requests
+//   drop-blank-text     blank texts are removed: providers send them, and refuse them in later
+//                       requests
 //   call-ids            missing, double and unacceptable ids of calls become `call_auto_N`
 //   tool-names          `Read`, ` read `, `functions.read:3` become the tool that is meant
 //   read-arguments      arguments become objects
 //   decode-arguments    entities in them become characters, for providers that encode them
 //   repair-arguments    arguments that are nearly JSON are repaired
-//   whole-characters    halves of surrogate pairs become U+FFFD and NULs go: providers refuse them in every later request.
-//                       Arguments with a NUL are not read
+//   whole-characters    halves of surrogate pairs become U+FFFD and NULs go: providers refuse them
+//                       in every later request. Arguments with a NUL are not read
 //   mark-malformed      those that are not, or may be cut off, are marked: such a call is never run
-//   stop-reason         an answer that a filter ended, or an unknown reason within a call, gets a text instead of its calls
+//   stop-reason         an answer that a filter ended, or an unknown reason within a call, gets a
+//                       text instead of its calls
 //   unknown-tools       a tool that does not exist, called again and again, ends the turn
 //
-// Joined, what the events added is the answer's text as `joinText` gives it: what a step adds is reported with `message_stop`.
+// Joined, what the events added is the answer's text as `joinText` gives it: what a step adds is
+// reported with `message_stop`.
 import {
   createStorableFilter,
   cutHead,
@@ -44,13 +49,19 @@ import { createReplacer } from './replace-text.ts';
 import { readStopReason, takeStopReason, usageAfter } from './stop-reasons.ts';
 import { cut, malformed, StreamFault, type BlockStart, type StreamEvent } from './stream-event.ts';
 
-/** A step of finishing: takes the whole answer and returns it, the same object when it has nothing to do. Pure; never throws. */
+/**
+ * A step of finishing: takes the whole answer and returns it, the same object when it has nothing
+ * to do. Pure; never throws.
+ */
 interface FinishingStep {
   name: string;
   apply(answer: DraftAnswer, rules: AnswerRules): DraftAnswer;
 }
 
-/** The order matters: names are found with the ids as they came, arguments are decoded before they are repaired. */
+/**
+ * The order matters: names are found with the ids as they came, arguments are decoded before they
+ * are repaired.
+ */
 export const STEPS: readonly FinishingStep[] = [
   { name: 'drop-blank-text', apply: dropBlankText },
   { name: 'call-ids', apply: giveCallIds },
@@ -70,15 +81,24 @@ export interface ReportedUsage {
   usage: Usage;
 }
 
-/** A block while it grows. `text` collects its deltas: the text, the thinking, or the JSON of the tool's input. */
+/**
+ * A block while it grows. `text` collects its deltas: the text, the thinking, or the JSON of the
+ * tool's input.
+ */
 interface GrowingBlock {
   start: BlockStart;
   text: string;
   signature: string;
   origin: BlockOrigin | undefined;
-  /** Whether any of the text was reported; leading white space waits for the first letter, because a blank block is dropped. */
+  /**
+   * Whether any of the text was reported; leading white space waits for the first letter, because a
+   * blank block is dropped.
+   */
   isReported: boolean;
-  /** Of a text: keeps its characters whole, and holds back its end while something to replace may begin there. Null once it has ended. */
+  /**
+   * Of a text: keeps its characters whole, and holds back its end while something to replace may
+   * begin there. Null once it has ended.
+   */
   filter: TextFilter | null;
 }
 
@@ -104,8 +124,9 @@ export class AnswerReducer {
   }
 
   /**
-   * Takes the next event and returns the text that it adds to the reply; events after `message_stop` add nothing. Throws
-   * `StreamFault`: `malformed_stream`, or what an error event says.
+   * Takes the next event and returns the text that it adds to the reply; events after
+   * `message_stop` add nothing. Throws `StreamFault`: `malformed_stream`, or what an error event
+   * says.
    */
   take(event: StreamEvent): string {
     if (this.answer !== null) return '';
@@ -201,7 +222,10 @@ export class AnswerReducer {
     return this.#report(block, rest);
   }
 
-  /** Adds to a text block; returns the addition to the reply: a newline before a further block, as `joinText` joins them. */
+  /**
+   * Adds to a text block; returns the addition to the reply: a newline before a further block, as
+   * `joinText` joins them.
+   */
   #report(block: GrowingBlock, text: string): string {
     block.text += text;
     if (block.isReported) return text;

@@ -1,7 +1,5 @@
-// Which tool a model meant. Names arrive with spaces, in other letter case, with the prefix of a provider or an index
-// (`functions.read:3`), or not at all; the call's id then often holds the name. Only a tool that the model was given is ever found: a
-// name that leads nowhere stays, in a form that providers accept.
-// A model that calls such a tool again and again is stopped; the attempts are read from the messages, so they also count after a restart.
+// Repairs the tool calls of an answer: their names, their ids and their arguments. Each is a step
+// of the reducer (reduce-answer.ts), which notes what it has changed.
 import { cutHead, storableText, changeTexts, storableValue } from '../../core/text.ts';
 import {
   listCalls,
@@ -17,6 +15,12 @@ import type { ModelMessage } from '../../core/model-request.ts';
 import { isCallId, giveCallId, type CallIdForm } from '../../history/provider-family.ts';
 import { isObject, parseExactly } from '../../core/json.ts';
 import { isCut } from './stop-reasons.ts';
+
+// Which tool a model meant. Names arrive with spaces, in other letter case, with the prefix of a
+// provider or an index (`functions.read:3`), or not at all; the call's id then often holds the
+// name. Only a tool that the model was given is ever found: a name that leads nowhere stays, in a
+// form that providers accept. A model that calls such a tool again and again is stopped; the
+// attempts are read from the messages, so they also count after a restart.
 
 /** Longer names are not repaired. */
 const NAME_CHARS_SEARCHED = 256;
@@ -70,7 +74,10 @@ function listCandidates(written: string): string[] {
 
 const COUNTER = /(?:[_-]|(?<![\d_-]))\d+$/;
 
-/** Without `functions_`, `tool-` and similar prefixes, and without a counter after it (`functions_read_3`). */
+/**
+ * Without `functions_`, `tool-` and similar prefixes, and without a counter after it
+ * (`functions_read_3`).
+ */
 function unprefixed(name: string): string[] {
   const short = name.replace(/^(?:functions?|tools?|call)[._:-]?/i, '');
   return [short, short.replace(COUNTER, ''), name.replace(COUNTER, '')];
@@ -82,7 +89,10 @@ function acceptableName(written: string): string {
   return name === '' ? UNNAMED : name;
 }
 
-/** Step: at the threshold, the answer becomes a text that says that the tool is not there, and the turn ends with it. */
+/**
+ * Step: at the threshold, the answer becomes a text that says that the tool is not there, and the
+ * turn ends with it.
+ */
 export function endUnknownTools(answer: DraftAnswer, rules: AnswerRules): DraftAnswer {
   const { messages, tools, unknownToolThreshold: threshold } = rules;
   const calls = listCalls(answer);
@@ -97,7 +107,10 @@ export function endUnknownTools(answer: DraftAnswer, rules: AnswerRules): DraftA
   return noteRepair(endWithNote(answer, note, 'end_turn'), { step: 'unknown-tools', callId: null, was: name });
 }
 
-/** How many answers in a row, the last of these messages, called this unknown tool. A user message ends the series. */
+/**
+ * How many answers in a row, the last of these messages, called this unknown tool. A user message
+ * ends the series.
+ */
 function countStrikes(messages: readonly ModelMessage[], name: string, known: ReadonlySet<string>): number {
   let strikes = 0;
   for (let at = messages.length - 1; at >= 0; at -= 1) {
@@ -113,13 +126,17 @@ function countStrikes(messages: readonly ModelMessage[], name: string, known: Re
   return strikes;
 }
 
-/** The unknown tools that these calls name; none when one of them is known: such an answer gets somewhere. */
+/**
+ * The unknown tools that these calls name; none when one of them is known: such an answer gets
+ * somewhere.
+ */
 function findUnknownTools(calls: readonly { name: string }[], known: ReadonlySet<string>): string[] {
   return calls.some((call) => known.has(call.name)) ? [] : [...new Set(calls.map((call) => call.name))];
 }
 
-// Ids of calls: results, the ledger and the idempotency key of a tool run hang on them, so each call of a conversation has one of its
-// own, in characters that providers take back. The id that the provider gave is kept beside it, where requests would have another one.
+// Ids of calls: results, the ledger and the idempotency key of a tool run hang on them, so each
+// call of a conversation has one of its own, in characters that providers take back. The id that
+// the provider gave is kept beside it, where requests would have another one.
 
 const ID_CHARS_MAX = 200;
 /** How far apart the ids of two calls for the model are, so that those of one turn never meet. */
@@ -147,7 +164,10 @@ export function giveCallIds(answer: DraftAnswer, rules: AnswerRules): DraftAnswe
   return changeCalls(named, (call) => keepProviderId(call, author));
 }
 
-/** The call with the id that its provider gave it, where a request would not have that, and where it is not too long to be kept. */
+/**
+ * The call with the id that its provider gave it, where a request would not have that, and where it
+ * is not too long to be kept.
+ */
 function keepProviderId(call: DraftCall, { callIds, provider, model }: AnswerRules['author']): DraftCall {
   const { id, wireId } = call;
   if (wireId === '' || (wireId === id && isCallId(id, callIds))) return call;
@@ -160,7 +180,10 @@ function acceptableId(id: string): string {
   return cutHead(id.trim().replace(/[^a-zA-Z0-9_-]/g, '_'), ID_CHARS_MAX);
 }
 
-/** Whether a call in these messages has an id. For a few questions looking is cheaper than collecting. */
+/**
+ * Whether a call in these messages has an id. For a few questions looking is cheaper than
+ * collecting.
+ */
 function takenIn(messages: readonly ModelMessage[], questions: number): (id: string) => boolean {
   if (questions > QUESTIONS_ASKED_ONE_BY_ONE) {
     const ids = new Set(messages.flatMap(({ content }) => listToolUses(content).map(({ id }) => id)));
@@ -173,15 +196,17 @@ function takenIn(messages: readonly ModelMessage[], questions: number): (id: str
     );
 }
 
-// The ids of calls as their provider gave them, for the requests in which it gets them back: some have more in them than an id (a signature of
-// Gemini's, by way of LiteLLM). Everywhere else a call has an id of ours. The history keeps the provider's for the model that gave it alone (G34).
+// The ids of calls as their provider gave them, for the requests in which it gets them back: some
+// have more in them than an id (a signature of Gemini's, by way of LiteLLM). Everywhere else a call
+// has an id of ours. The history keeps the provider's for the model that gave it alone (G34).
 
 /** The longest id of a provider that is kept, in bytes. */
 export const PROVIDER_ID_BYTES_MAX = 8_192;
 
 /**
- * The messages with these ids. One that an earlier call of the same request has stays away: that call has ours, in the form that the provider takes. An id depends on
- * the calls before it alone, so it is the same in every request of a conversation. The same list when no call has one.
+ * The messages with these ids. One that an earlier call of the same request has stays away: that
+ * call has ours, in the form that the provider takes. An id depends on the calls before it alone,
+ * so it is the same in every request of a conversation. The same list when no call has one.
  */
 export function withProviderIds(messages: readonly ModelMessage[], form: CallIdForm): readonly ModelMessage[] {
   if (!messages.some(({ content }) => content.some((block) => providerIdOf(block) !== undefined))) return messages;
@@ -207,8 +232,9 @@ function providerIdOf(block: ModelMessage['content'][number]): string | undefine
   return block.type === 'tool_use' ? block.origin?.callId : undefined;
 }
 
-// The arguments of calls: read as JSON, decoded where the provider encodes them, put right where they can be. A call whose
-// arguments cannot be read keeps its place with `{}` and is never run; the model gets an error result and can correct itself.
+// The arguments of calls: read as JSON, decoded where the provider encodes them, put right where
+// they can be. A call whose arguments cannot be read keeps its place with `{}` and is never run;
+// the model gets an error result and can correct itself.
 
 /** Step: arguments that are a JSON object are read; a call without any has none to give. */
 export function readArguments(answer: DraftAnswer): DraftAnswer {
@@ -218,7 +244,10 @@ export function readArguments(answer: DraftAnswer): DraftAnswer {
   });
 }
 
-/** Step: the entities in every text of the arguments are decoded. JSON that has its own quotes encoded is read only now. */
+/**
+ * Step: the entities in every text of the arguments are decoded. JSON that has its own quotes
+ * encoded is read only now.
+ */
 export function decodeArguments(answer: DraftAnswer, { decodeText }: AnswerRules): DraftAnswer {
   if (decodeText === null) return answer;
   return changeCalls(answer, (call) => {
@@ -243,8 +272,9 @@ export function repairArguments(answer: DraftAnswer, rules: AnswerRules): DraftA
 }
 
 /**
- * Step: no argument, no thought and no call has half a character or a NUL. Arguments with a NUL cannot be read: without it, they would be
- * another command or another file. A thought that is changed is no longer the signed one.
+ * Step: no argument, no thought and no call has half a character or a NUL. Arguments with a NUL
+ * cannot be read: without it, they would be another command or another file. A thought that is
+ * changed is no longer the signed one.
  */
 export function keepWholeCharacters(answer: DraftAnswer): DraftAnswer {
   const mended = changeCalls(
@@ -265,7 +295,10 @@ export function markMalformed(answer: DraftAnswer, rules: AnswerRules): DraftAns
   return { ...marked, malformedInputs: Object.fromEntries(unread.map((call) => [call.id, call.raw])) };
 }
 
-/** The last call of an answer that was cut, unless its arguments are whole JSON: only then it is known that its block was complete. */
+/**
+ * The last call of an answer that was cut, unless its arguments are whole JSON: only then it is
+ * known that its block was complete.
+ */
 function findCutCall({ blocks, wireStopReason }: DraftAnswer, { decodeText }: AnswerRules): DraftCall | null {
   const last = blocks.at(-1);
   if (last?.type !== 'tool_use' || !isCut(wireStopReason)) return null;

@@ -1,6 +1,7 @@
-// Replaces fixed texts in a text that may arrive in pieces. Wherever the pieces are cut, the result is that of the whole text: what
-// might be the beginning of something to replace is held back until the next piece, or the end, decides. Each character is replaced at
-// most once; inserted text is not searched again.
+// Replaces fixed texts in a text that may arrive in pieces. Wherever the pieces are cut, the result
+// is that of the whole text: what might be the beginning of something to replace is held back until
+// the next piece, or the end, decides. Each character is replaced at most once; inserted text is
+// not searched again.
 import { type TextFilter, isBlank } from '../../core/text.ts';
 import { changeContent, changeEach, type ContentBlock } from '../../core/content.ts';
 import { shownCharsMax, truncateResults } from '../../core/content-size.ts';
@@ -18,7 +19,10 @@ export interface TextTransforms {
   output: readonly Replacement[];
 }
 
-/** The longest text that can be replaced, and how many there may be: they bound the text that is held back and searched per piece. */
+/**
+ * The longest text that can be replaced, and how many there may be: they bound the text that is
+ * held back and searched per piece.
+ */
 export const REPLACED_CHARS_MAX = 200;
 export const REPLACEMENTS_MAX = 100;
 
@@ -54,7 +58,10 @@ export function createReplacer(replacements: readonly Replacement[]): TextFilter
   };
 }
 
-/** A function that replaces everything in a whole text; it returns its argument where there is nothing to replace. */
+/**
+ * A function that replaces everything in a whole text; it returns its argument where there is
+ * nothing to replace.
+ */
 export function replacingAll(replacements: readonly Replacement[]): (text: string) => string {
   const { pattern, texts } = compile(replacements);
   return (text) => text.replace(pattern, (found) => texts.get(found) ?? '');
@@ -67,7 +74,10 @@ function compile(replacements: readonly Replacement[]): { pattern: RegExp; texts
   return { pattern: new RegExp(escaped.join('|'), 'g'), texts };
 }
 
-/** The first place, from `from` on, where the end of the text is the beginning of a text to replace; its length when there is none. */
+/**
+ * The first place, from `from` on, where the end of the text is the beginning of a text to replace;
+ * its length when there is none.
+ */
 function beginningAt(text: string, from: number, replacements: readonly Replacement[]): number {
   let at = text.length;
   for (const { from: wanted } of replacements) {
@@ -80,15 +90,18 @@ function beginningAt(text: string, from: number, replacements: readonly Replacem
   return at;
 }
 
-// Applies text transforms to what a model is sent: the texts of system prompt, messages and tool results, of both roles. Arguments
-// of calls and thinking stay, byte for byte: they are signed, or part of what was done.
+// Applies text transforms to what a model is sent: the texts of system prompt, messages and tool
+// results, of both roles. Arguments of calls and thinking stay, byte for byte: they are signed, or
+// part of what was done.
 
 export interface RequestTexts {
   system: SystemBlock[];
   messages: ModelMessage[];
 }
 
-/** A function that transforms requests; messages without anything to replace stay the same objects. */
+/**
+ * A function that transforms requests; messages without anything to replace stay the same objects.
+ */
 export function createRequestTransform(replacements: readonly Replacement[]): (texts: RequestTexts) => RequestTexts {
   if (replacements.length === 0) return (texts) => texts;
   const replace = replacingAll(replacements);
@@ -116,8 +129,9 @@ function withText<Block extends { text: string }>(block: Block, replace: (text: 
   return text === block.text ? block : { ...block, text };
 }
 
-// The last that is done to the texts of a request, as the opening of its turn fixed it: tool results that are too long for the model's
-// window are truncated, and what plugins replace is replaced. Applied to what is sent, and in the same way to what is derived afterwards.
+// The last that is done to the texts of a request, as the opening of its turn fixed it: tool
+// results that are too long for the model's window are truncated, and what plugins replace is
+// replaced. Applied to what is sent, and in the same way to what is derived afterwards.
 
 type Transform = (texts: RequestTexts) => RequestTexts;
 /** What the opening of a turn fixes about the texts of its requests. */

@@ -1,6 +1,6 @@
-// What may be shown of a reply while it is streamed: reasoning, reply tags and silent tokens are held back wherever they are cut, and
-// so is text that may still become one. Joined, the shown text is the final reply, or nothing when it is silent: a reader never sees
-// text that is later removed.
+// What may be shown of a reply while it is streamed: reasoning, reply tags and silent tokens are
+// held back wherever they are cut, and so is text that may still become one. Joined, the shown text
+// is the final reply, or nothing when it is silent: a reader never sees text that is later removed.
 import {
   createReasoningFilter,
   decideOutcome,
@@ -36,8 +36,9 @@ function createPollFilter(rules: ReplyRules): TextFilter {
 }
 
 /**
- * Removes the silent tokens from both ends. At first everything is held back that could still be a silent reply as a whole; after that
- * only the end, as long as it consists of spaces, asterisks and tokens, or begins one.
+ * Removes the silent tokens from both ends. At first everything is held back that could still be a
+ * silent reply as a whole; after that only the end, as long as it consists of spaces, asterisks and
+ * tokens, or begins one.
  */
 function createTokenFilter(): TextFilter {
   /** The whole text so far; the shown text is a part of it. */
@@ -75,10 +76,16 @@ function withoutTokensAtStart(text: string): string {
 const TOKENS = [SILENT_REPLY_TOKEN, HEARTBEAT_TOKEN];
 const JSON_SILENCE = ['{', '"action"', ':', `"${SILENT_REPLY_TOKEN}"`, '}'];
 const MARKUP = new RegExp(`[\\s${TOKEN_MARKS}]|<[^<>]{0,200}(?:>|$)|&(?:nbsp;|(?:n|nb|nbs|nbsp)?$)`, 'iy');
-/** The text that is removed with a token at the end, and the marks that can follow the token of a poll. */
+/**
+ * The text that is removed with a token at the end, and the marks that can follow the token of a
+ * poll.
+ */
 const ENDING = new RegExp(`[\\s*]|${SILENT_REPLY_TOKEN}|${HEARTBEAT_TOKEN}\\W{0,4}`, 'y');
 
-/** True when a text, or a longer one that begins so, may say nothing: tokens, in any case and in markup, or their beginning. */
+/**
+ * True when a text, or a longer one that begins so, may say nothing: tokens, in any case and in
+ * markup, or their beginning.
+ */
 function mayBeSilence(text: string): boolean {
   let at = 0;
   while (at < text.length) {
@@ -97,7 +104,10 @@ function mayBeSilence(text: string): boolean {
   return true;
 }
 
-/** Where the end begins that may still be removed: blanks, asterisks and tokens up to the end, or the beginning of one. */
+/**
+ * Where the end begins that may still be removed: blanks, asterisks and tokens up to the end, or
+ * the beginning of one.
+ */
 function endingAt(text: string): number {
   let start: number | null = null;
   let at = 0;
@@ -114,7 +124,10 @@ function beginsToken(rest: string): boolean {
   return TOKENS.some((token) => token.startsWith(rest));
 }
 
-/** The position after a silent token in JSON that begins at `start`, or the end of the text when it is cut there; `start`: there is none. */
+/**
+ * The position after a silent token in JSON that begins at `start`, or the end of the text when it
+ * is cut there; `start`: there is none.
+ */
 function jsonEnd(text: string, start: number): number {
   let at = start;
   for (const part of JSON_SILENCE) {

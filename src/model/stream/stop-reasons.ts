@@ -1,6 +1,5 @@
-// Why an answer ended, in the words of all servers. Words that end an answer early because of its content end the turn with a text for people; tool
-// calls of such an answer are not run. A word that is not known ends an answer that is whole.
-// The times after which a call ends that receives nothing are here, too.
+// What an answer says at its end: why it ended, and how many tokens it has used. Of both only what
+// can be believed is kept.
 import { cutHead } from '../../core/text.ts';
 import type { ModelStopReason, Usage, ModelRequest } from '../../core/model-request.ts';
 import { endWithNote, listCalls, noteRepair, type DraftAnswer } from './draft-answer.ts';
@@ -8,10 +7,18 @@ import { isObject } from '../../core/json.ts';
 import type { ContentBlock } from '../../core/content.ts';
 import { CHARS_PER_TOKEN, estimateTokens } from '../../core/content-size.ts';
 
+// Why an answer ended, in the words of all servers. Words that end an answer early because of its
+// content end the turn with a text for people; tool calls of such an answer are not run. A word
+// that is not known ends an answer that is whole. The times after which a call ends that receives
+// nothing are here, too.
+
 /** `interrupted`: the server ended the answer before it was complete, so the call is made again. */
 type Meaning = ModelStopReason | 'interrupted';
 
-/** What the words mean, in lower case without separators: `STOP`, `eos_token` and `end-turn` are found as `stop`, `eostoken` and `endturn`. */
+/**
+ * What the words mean, in lower case without separators: `STOP`, `eos_token` and `end-turn` are
+ * found as `stop`, `eostoken` and `endturn`.
+ */
 const MEANINGS: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
   ...wordsOf(
     'end_turn',
@@ -60,8 +67,8 @@ export function readStopReason(wire: string): Meaning | null {
 const WHOLE: ReadonlySet<string> = new Set<Meaning>(['end_turn', 'tool_use', 'pause_turn']);
 
 /**
- * Step: an answer that was stopped for what it says ends with a note that says so. A reason that is not known ends an answer like any other, unless the
- * arguments of a call are not whole.
+ * Step: an answer that was stopped for what it says ends with a note that says so. A reason that is
+ * not known ends an answer like any other, unless the arguments of a call are not whole.
  */
 export function takeStopReason(answer: DraftAnswer): DraftAnswer {
   const wire = answer.wireStopReason;
@@ -97,8 +104,8 @@ export function stopMessage(stopReason: 'sensitive' | 'unhandled', wire: string)
     : `The provider stopped this answer for a reason that Holdfast does not know (stop reason ${reason}).`;
 }
 
-// How long a model may send nothing before a call times out, by what started the turn. Every received byte restarts the limit; a
-// long answer that keeps arriving is never cut.
+// How long a model may send nothing before a call times out, by what started the turn. Every
+// received byte restarts the limit; a long answer that keeps arriving is never cut.
 
 /** The limits of an agent, in seconds; 0: off. */
 export interface IdleLimits {
@@ -107,15 +114,21 @@ export interface IdleLimits {
   cronIdleTimeoutSeconds: number;
 }
 
-/** Where the configuration sets none. In a cron job it is short enough that another try still fits into its time. */
+/**
+ * Where the configuration sets none. In a cron job it is short enough that another try still fits
+ * into its time.
+ */
 export const IDLE_LIMITS_DEFAULT: Readonly<IdleLimits> = { idleTimeoutSeconds: 120, cronIdleTimeoutSeconds: 60 };
 
-/** This many consecutive calls that timed out, without an answer in between, end a turn, even with retry budget left. */
+/**
+ * This many consecutive calls that timed out, without an answer in between, end a turn, even with
+ * retry budget left.
+ */
 export const IDLE_TIMEOUTS_IN_A_ROW_MAX = 5;
 
 /**
- * How long a model can be silent, in milliseconds; 0: as long as the turn can take. Never longer than the turn itself. No person waits for a
- * cron job, but it holds one of few slots.
+ * How long a model can be silent, in milliseconds; 0: as long as the turn can take. Never longer
+ * than the turn itself. No person waits for a cron job, but it holds one of few slots.
  */
 export function idleTimeoutMs(turn: { limits: IdleLimits; isCron: boolean; turnTimeoutSeconds: number }): number {
   const { limits, isCron, turnTimeoutSeconds } = turn;
@@ -123,10 +136,14 @@ export function idleTimeoutMs(turn: { limits: IdleLimits; isCron: boolean; turnT
   return Math.min(seconds, turnTimeoutSeconds) * 1000;
 }
 
-// Reads the usage figures of a provider. They are foreign data on their way into integer columns and into the estimate of how full the
-// context is, so each becomes a whole number within a bound here, and nowhere later.
+// Reads the usage figures of a provider. They are foreign data on their way into integer columns
+// and into the estimate of how full the context is, so each becomes a whole number within a bound
+// here, and nowhere later.
 
-/** The largest figure that is believed: far above every context window, and so small that sums of many stay exact. */
+/**
+ * The largest figure that is believed: far above every context window, and so small that sums of
+ * many stay exact.
+ */
 export const TOKENS_MAX = 2 ** 40;
 
 const WIRE_NAMES = {
@@ -137,8 +154,9 @@ const WIRE_NAMES = {
 } as const satisfies Record<Exclude<keyof Usage, 'cacheWrite1hTokens'>, string>;
 
 /**
- * The figures after an event that brings `wire`. They are running totals: a later one replaces an earlier one. What is no finite number
- * leaves the figure as it was; a fraction is rounded up, and the result is kept between 0 and 2^40.
+ * The figures after an event that brings `wire`. They are running totals: a later one replaces an
+ * earlier one. What is no finite number leaves the figure as it was; a fraction is rounded up, and
+ * the result is kept between 0 and 2^40.
  */
 export function usageAfter(before: Usage, wire: unknown): Usage {
   if (!isObject(wire)) return before;
@@ -154,7 +172,10 @@ export function usageAfter(before: Usage, wire: unknown): Usage {
   };
 }
 
-/** The tokens that were written into the cache for an hour; null when the provider does not report it. */
+/**
+ * The tokens that were written into the cache for an hour; null when the provider does not report
+ * it.
+ */
 function readHourTokens({ cache_creation: written }: Record<string, unknown>): number | null {
   return isObject(written) ? readTokenCount(written['ephemeral_1h_input_tokens']) : null;
 }
@@ -165,7 +186,10 @@ function readTokenCount(figure: unknown): number | null {
   return Math.min(TOKENS_MAX, Math.max(0, Math.ceil(figure)));
 }
 
-/** No model takes a longer prompt, in tokens. Windows of single models change, and the figures of an unknown one may be right. */
+/**
+ * No model takes a longer prompt, in tokens. Windows of single models change, and the figures of an
+ * unknown one may be right.
+ */
 const WINDOW_TOKENS_MAX = 1_000_000;
 
 /** Providers count a little more than they bound: their own instructions, the end of an answer. */
@@ -177,8 +201,8 @@ export const CALL_TOKENS_MAX = SLACK * WINDOW_TOKENS_MAX;
 type AskedRequest = Pick<ModelRequest, 'system' | 'tools' | 'messages' | 'maxTokens'>;
 
 /**
- * The usage, with an estimate in place of each part that the request cannot have: a prompt beyond every window, an answer beyond what
- * was asked for. The same object when all of it is possible.
+ * The usage, with an estimate in place of each part that the request cannot have: a prompt beyond
+ * every window, an answer beyond what was asked for. The same object when all of it is possible.
  */
 export function believableUsage(usage: Usage, request: AskedRequest, content: readonly ContentBlock[]): Usage {
   const { outputTokens, ...prompt } = usage;

@@ -1,6 +1,6 @@
-// The events of one streamed answer, in the format of the Messages API. The reducer receives these from every transport; an answer
-// that was not streamed is converted into the same events. Only the shape of an event is checked here: each field is checked again
-// where it is used.
+// The events of one streamed answer, in the format of the Messages API. The reducer receives these
+// from every transport; an answer that was not streamed is converted into the same events. Only the
+// shape of an event is checked here: each field is checked again where it is used.
 import type { BlockOrigin } from '../../core/content.ts';
 import { isObject } from '../../core/json.ts';
 import { cutHead } from '../../core/text.ts';
@@ -56,7 +56,10 @@ export interface StreamEvent {
   error?: { type?: string; message?: string; details?: { error_code?: string } | null };
 }
 
-/** A value that was received as an event. Throws `StreamFault` `malformed_stream` when it has no type. */
+/**
+ * A value that was received as an event. Throws `StreamFault` `malformed_stream` when it has no
+ * type.
+ */
 export function asStreamEvent(event: unknown): StreamEvent {
   if (typeof event !== 'object' || event === null || !('type' in event) || typeof event.type !== 'string') {
     throw malformed(`An event of the stream has no type: ${cutHead(JSON.stringify(event) ?? 'nothing', 200)}`);
@@ -64,7 +67,10 @@ export function asStreamEvent(event: unknown): StreamEvent {
   return event as StreamEvent;
 }
 
-/** The events of an answer that came as one body: the same as if it had been streamed, each block in its start. */
+/**
+ * The events of an answer that came as one body: the same as if it had been streamed, each block in
+ * its start.
+ */
 export function eventsOfBody(body: unknown): StreamEvent[] {
   if (!isBody(body)) throw malformed(`The answer is not a message: ${cutHead(JSON.stringify(body) ?? 'nothing', 200)}`);
   const { content, stop_reason: stopReason, usage } = body;

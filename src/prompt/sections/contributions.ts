@@ -1,5 +1,6 @@
-// What a provider or a plugin contributes to the prompt. It may put a text at two fixed places and replace three sections; it
-// cannot change anything else of the prompt, and never the safety section.
+// What a provider or a plugin contributes to the prompt. It may put a text at two fixed places and
+// replace three sections; it cannot change anything else of the prompt, and never the safety
+// section.
 import type {
   AttributedContribution,
   OverridableSection,

@@ -1,6 +1,7 @@
-// What the turn's chat and the creator of the session add, under one heading: trusted metadata, the agent's role in a group,
-// the operator's text, further instructions. Instructions that the creator changes later are placed below the cache boundary. Subjects and members of groups come from the network and are never included here
-// (G29).
+// What the turn's chat and the creator of the session add, under one heading: trusted metadata, the
+// agent's role in a group, the operator's text, further instructions. Instructions that the creator
+// changes later are placed below the cache boundary. Subjects and members of groups come from the
+// network and are never included here (G29).
 import { inboundMetaBlock } from '../inbound-meta.ts';
 import { toIdentifier } from '../untrusted-text.ts';
 import type { Section, SystemPromptInput } from '../system-input.ts';
@@ -67,8 +68,8 @@ export const changedInstructions: Section = {
   },
 };
 
-// Only the first turn of a session has it, so it is placed below the cache boundary: above it, the second turn would
-// find nothing of the first in the provider's cache.
+// Only the first turn of a session has it, so it is placed below the cache boundary: above it, the
+// second turn would find nothing of the first in the provider's cache.
 export const groupIntro: Section = {
   name: 'group-intro',
   origin: 'configuration',

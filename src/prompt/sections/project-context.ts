@@ -1,4 +1,5 @@
-// The user's workspace files. All are above the cache boundary except HEARTBEAT.md, which agents rewrite as they work.
+// The user's workspace files. All are above the cache boundary except HEARTBEAT.md, which agents
+// rewrite as they work.
 import { baseNameOf } from '../bootstrap.ts';
 import type { FittedFile, Section, SystemPromptInput } from '../system-input.ts';
 

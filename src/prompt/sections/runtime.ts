@@ -1,4 +1,5 @@
-// The end of the prompt, which can change between turns: how to answer heartbeat polls, and where the turn runs.
+// The end of the prompt, which can change between turns: how to answer heartbeat polls, and where
+// the turn runs.
 import { HEARTBEAT_TOKEN } from '../../core/heartbeat.ts';
 import { toIdentifier, literal } from '../untrusted-text.ts';
 import { FULL_ONLY, type Section, type SystemPromptInput } from '../system-input.ts';

@@ -1,4 +1,5 @@
-// What the agent can use before it answers (skills, memory, models, documentation), where it works, for whom, and in which time zone.
+// What the agent can use before it answers (skills, memory, models, documentation), where it works,
+// for whom, and in which time zone.
 import { literal } from '../untrusted-text.ts';
 import { FULL_ONLY, hasTool, type ExecSandboxFacts, type Section, type SystemPromptInput } from '../system-input.ts';
 

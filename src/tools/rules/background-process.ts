@@ -1,10 +1,16 @@
-// A background command: the stored facts, and how it ends. The rows are the store's, the processes the tools'.
+// A background command: the stored facts, and how it ends. The rows are the store's, the processes
+// the tools'.
 import { cutTail } from '../../core/text.ts';
 
-/** The folder of outputs in the data directory; each command has its own folder in it, named by its id. */
+/**
+ * The folder of outputs in the data directory; each command has its own folder in it, named by its
+ * id.
+ */
 export const PROCESS_OUTPUTS = 'processes';
 
-/** `exited`: by itself. `killed`: ended by us. `lost`: its worker crashed, and its end is not known. */
+/**
+ * `exited`: by itself. `killed`: ended by us. `lost`: its worker crashed, and its end is not known.
+ */
 export type ProcessStatus = 'running' | 'exited' | 'killed' | 'lost';
 
 /** A command in the background, as its session sees it. */
@@ -88,7 +94,10 @@ export interface ProcessControl {
 /** The end of an output, as it is shown to the session. */
 const NOTICE_CHARS_MAX = 400;
 
-/** The notice of an end: the fact, and the end of the output when there is one, which makes it untrusted text. */
+/**
+ * The notice of an end: the fact, and the end of the output when there is one, which makes it
+ * untrusted text.
+ */
 export function endNotice(end: Pick<ProcessFacts, 'id' | 'exitCode' | 'exitSignal' | 'reason' | 'outputTail'>): {
   text: string;
   isTrusted: boolean;

@@ -1,4 +1,5 @@
-// Replacing one text of a file by another, whatever line ends the file has: a model writes `\n`, and the file may have `\r\n`.
+// Replacing one text of a file by another, whatever line ends the file has: a model writes `\n`,
+// and the file may have `\r\n`.
 
 export interface ReplacedText {
   text: string;
@@ -6,8 +7,9 @@ export interface ReplacedText {
 }
 
 /**
- * Replaces every occurrence of `from`. A `\n` in it that follows no `\r` also matches `\r\n`. The line breaks of `to` become those of the
- * place: of the match itself, else of the next line break after it, else of the last one before it.
+ * Replaces every occurrence of `from`. A `\n` in it that follows no `\r` also matches `\r\n`. The
+ * line breaks of `to` become those of the place: of the match itself, else of the next line break
+ * after it, else of the last one before it.
  */
 export function replacePassage(text: string, { from, to }: { from: string; to: string }): ReplacedText {
   const withCrlf = to.replace(/\r?\n/g, '\r\n');
@@ -23,7 +25,10 @@ export function replacePassage(text: string, { from, to }: { from: string; to: s
   return { text: replaced, count };
 }
 
-/** Regular expression of the literal text. With `u`, half of a surrogate pair does not match within a pair. */
+/**
+ * Regular expression of the literal text. With `u`, half of a surrogate pair does not match within
+ * a pair.
+ */
 function compilePattern(from: string): RegExp {
   const literal = from.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
   return new RegExp(literal.replace(/(?<!\r)\n/g, String.raw`\r?\n`), 'gu');

@@ -1,5 +1,6 @@
-// A canary: a command that tries, in the sandbox of a workspace and as its user, what commands must not be able to do, and what they must. Its
-// first words are the reason why the sandbox does not work. What a command must be able to do and cannot is no such reason: commands are inside.
+// A canary: a command that tries, in the sandbox of a workspace and as its user, what commands must
+// not be able to do, and what they must. Its first words are the reason why the sandbox does not
+// work. What a command must be able to do and cannot is no such reason: commands are inside.
 import { existsSync } from 'node:fs';
 import { chown, mkdtemp, readlink, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -29,8 +30,9 @@ export interface CanaryOptions {
 }
 
 /**
- * `inside`: it ran in a sandbox, where it lacks something or nothing (null). `none`: no sandbox can be made, or it does not keep its promises. `unsure`:
- * nothing is known, because there was no answer.
+ * `inside`: it ran in a sandbox, where it lacks something or nothing (null). `none`: no sandbox can
+ * be made, or it does not keep its promises. `unsure`: nothing is known, because there was no
+ * answer.
  */
 export type CanaryEnd = { kind: 'inside'; lack: string | null } | { kind: 'none' | 'unsure'; reason: string };
 
@@ -61,7 +63,8 @@ export async function sendCanary({ config, realDir, isReadOnly, user, wrap }: Ca
   if (end.exitCode === 0 && (last === INSIDE || last === `${INSIDE}, but ${NOT_WRITABLE}`)) {
     const lack = last === INSIDE ? null : NOT_WRITABLE;
     if (others.length === 0) return { kind: 'inside', lack };
-    // A warning of the runtime, as of a limit that the kernel does not have. Outside there would be no limit at all.
+    // A warning of the runtime, as of a limit that the kernel does not have. Outside there would be
+    // no limit at all.
     return config.tools.exec.sandbox === 'required' ? { kind: 'none', reason: first } : { kind: 'inside', lack: first };
   }
   if (end.exitSignal !== null) return { kind: 'unsure', reason: `its check ended with ${end.exitSignal}` };

@@ -1,6 +1,7 @@
-// The only way from a sandbox to the network: a proxy on a socket that is put into the sandbox. It connects to the hosts of a list, by name, and
-// to no address inside (loopback, private networks, metadata) unless the list names that very address. Browsers reach the network by the same
-// proxy on a port of loopback.
+// The only way from a sandbox to the network: a proxy on a socket that is put into the sandbox. It
+// connects to the hosts of a list, by name, and to no address inside (loopback, private networks,
+// metadata) unless the list names that very address. Browsers reach the network by the same proxy
+// on a port of loopback.
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -38,7 +39,8 @@ export class HostProxy {
   async open(): Promise<void> {
     if (this.#server !== undefined) return;
     this.#folder = await mkdtemp(join(tmpdir(), 'holdfast-proxy-'));
-    // Another user runs the commands. What the socket allows, every user of the machine may do anyway.
+    // Another user runs the commands. What the socket allows, every user of the machine may do
+    // anyway.
     await chmod(this.#folder, 0o711);
     await this.#listen(join(this.#folder, 'proxy'));
     await chmod(join(this.#folder, 'proxy'), 0o666);
@@ -113,8 +115,8 @@ export class HostProxy {
   }
 
   /**
-   * Connects to the address that was judged: a name that answers differently the second time gains nothing. The connection, also one that is not made
-   * yet, ends when the client is closed.
+   * Connects to the address that was judged: a name that answers differently the second time gains
+   * nothing. The connection, also one that is not made yet, ends when the client is closed.
    */
   async #connect({ host, port, client }: { host: string; port: number; client: Writable }): Promise<Socket> {
     if (host === '' || !isHostAllowed({ host, port }, this.#hosts))

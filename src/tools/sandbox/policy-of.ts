@@ -1,4 +1,5 @@
-// The policy of a workspace, or of a server of tools: what the configuration says, with the paths of this machine.
+// The policy of a workspace, or of a server of tools: what the configuration says, with the paths
+// of this machine.
 import { readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { agentOf, type Config } from '../../config.ts';
@@ -28,7 +29,8 @@ export function policyOf(
   const { readable: named = [], writable = [] } = server ?? {};
   const read = [...sandbox.readable, ...(docs.enabled ? [docs.path] : []), ...named];
   const workspaces = agents.list.map(({ id }) => agentOf(config, id).workspaceDir);
-  // Where the operator gives a server the workspace of an agent, or a file with a key, it is not hidden.
+  // Where the operator gives a server the workspace of an agent, or a file with a key, it is not
+  // hidden.
   const given = new Set([realDir, ...[...named, ...writable].map(realPathOf)]);
   const others = [...workspaces, ...listKeyFiles(config), ...socketsIn(read)].map(realPathOf);
   const secret = [runtime.dataDir, ...listConfigFiles(config), ...others.filter((path) => !given.has(path))];
@@ -46,12 +48,18 @@ export function policyOf(
   };
 }
 
-/** The folders of the system that are links, as `/lib` to `/usr/lib`: what is below them has two names in the sandbox. */
+/**
+ * The folders of the system that are links, as `/lib` to `/usr/lib`: what is below them has two
+ * names in the sandbox.
+ */
 const SYSTEM_LINKS = SYSTEM_PATHS.map((path) => ({ path, target: realPathOf(path) })).filter(
   ({ path, target }) => path !== target,
 );
 
-/** All names that it has in the sandbox. What does not exist cannot be reached, and cannot be covered. */
+/**
+ * All names that it has in the sandbox. What does not exist cannot be reached, and cannot be
+ * covered.
+ */
 function hiddenPaths(path: string): HiddenPath[] {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) return [];
@@ -61,7 +69,10 @@ function hiddenPaths(path: string): HiddenPath[] {
   return names.map((each) => ({ path: each, isFolder: found.isDirectory() }));
 }
 
-/** The sockets in folders: what can be read could be connected to. The kernel lists those of the machine by the paths that they were bound to. */
+/**
+ * The sockets in folders: what can be read could be connected to. The kernel lists those of the
+ * machine by the paths that they were bound to.
+ */
 function socketsIn(folders: readonly string[]): string[] {
   // The eighth column; an abstract socket begins with @ there.
   const sockets = [...readFileSync('/proc/net/unix', 'utf8').matchAll(/^(?:\S+ +){7}(\/.*)$/gm)].map(

@@ -44,7 +44,10 @@ export function isOfMachine(runtime: string): boolean {
   return runtime === 'bubblewrap' || runtime === 'container';
 }
 
-/** Without capabilities, a limit can only become lower than that of this process: where that is lower already, it counts. */
+/**
+ * Without capabilities, a limit can only become lower than that of this process: where that is
+ * lower already, it counts.
+ */
 function withinOwn(limits: SandboxLimits): SandboxLimits {
   const own = readFileSync('/proc/self/limits', 'utf8');
   const within = (value: number, name: string): number => {

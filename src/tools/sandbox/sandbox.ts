@@ -1,7 +1,9 @@
-// The sandbox of the commands of agents: a port in front of the shell. It is used where a canary says that it works, at the start and every ten
-// minutes: a command that tries to reach what it must not (`canary.ts`). That a program is installed says nothing. Where the sandbox is required and
-// the canary fails, no command runs (G37). What is missing takes away and never gives (G42): without a way to the network commands run inside without
-// one, and a sandbox that has worked in this process, or whose check had no answer, lets no command run outside.
+// The sandbox of the commands of agents: a port in front of the shell. It is used where a canary
+// says that it works, at the start and every ten minutes: a command that tries to reach what it
+// must not (`canary.ts`). That a program is installed says nothing. Where the sandbox is required
+// and the canary fails, no command runs (G37). What is missing takes away and never gives (G42):
+// without a way to the network commands run inside without one, and a sandbox that has worked in
+// this process, or whose check had no answer, lets no command run outside.
 import type { Config } from '../../config.ts';
 import type { OsUser } from '../../config/places.ts';
 import { sandboxEnvironment } from './rules/policy.ts';
@@ -18,8 +20,10 @@ export interface SandboxState {
   runtime: string;
   network: 'none' | readonly string[];
   /**
-   * `on`: commands run in it. `reduced`: they run in it and lack something, such as the network. `off`: they run outside. `refused`: it does not work, and none
-   * runs. `unknown`: no canary has answered yet, and none runs before one does. `external`: the operator states that this process runs in one.
+   * `on`: commands run in it. `reduced`: they run in it and lack something, such as the network.
+   * `off`: they run outside. `refused`: it does not work, and none runs. `unknown`: no canary has
+   * answered yet, and none runs before one does. `external`: the operator states that this process
+   * runs in one.
    */
   status: 'on' | 'reduced' | 'off' | 'refused' | 'unknown' | 'external';
   /** Why it is not on; null: it is. */
@@ -42,7 +46,10 @@ export class SandboxRequiredError extends Error {
   }
 }
 
-/** A place where programs run in the sandbox: the workspace of an agent, or the folder of a server of tools. */
+/**
+ * A place where programs run in the sandbox: the workspace of an agent, or the folder of a server
+ * of tools.
+ */
 interface SandboxPlace extends Pick<CommandPlan, 'workspaceDir' | 'realDir'> {
   user: OsUser | null;
   /** The way to the network; null: there is none. */
@@ -53,12 +60,17 @@ interface SandboxPlace extends Pick<CommandPlan, 'workspaceDir' | 'realDir'> {
   server?: ServerAccess;
 }
 
-/** What a place has according to its canary: a sandbox, with its way to the network; none; or none that lets programs run outside (`kept`). */
+/**
+ * What a place has according to its canary: a sandbox, with its way to the network; none; or none
+ * that lets programs run outside (`kept`).
+ */
 type Verdict =
   | { kind: 'inside'; lack: string | null; proxy: HostProxy | null }
   | { kind: 'none' | 'unsure' | 'kept'; reason: string };
 
-/** How a program gets into the sandbox of its place, and what it lacks there; null: it runs outside. */
+/**
+ * How a program gets into the sandbox of its place, and what it lacks there; null: it runs outside.
+ */
 export interface Entrance {
   wrap: WrapCommand | null;
   /** Null: it lacks nothing. */
@@ -101,7 +113,10 @@ export class Sandbox {
     return tools.exec.sandbox !== 'off' && sandbox.runtime !== 'external';
   }
 
-  /** Sends the first canary, and one every ten minutes until `stop`; logs that it works no longer, or again. */
+  /**
+   * Sends the first canary, and one every ten minutes until `stop`; logs that it works no longer,
+   * or again.
+   */
   start(logger: Pick<Logger, 'info' | 'warn'>): void {
     if (!this.#isUsed) return;
     // The start lines say in which state it begins.
@@ -137,17 +152,24 @@ export class Sandbox {
     return this.#checkedAt === null ? this.check() : this.known;
   }
 
-  /** How commands get into the sandbox of a workspace; null: they run outside. Throws `SandboxRequiredError`. */
+  /**
+   * How commands get into the sandbox of a workspace; null: they run outside. Throws
+   * `SandboxRequiredError`.
+   */
   async enter(plan: CommandPlan): Promise<WrapCommand | null> {
     if (!this.#isUsed) return null;
     const known = this.#verdicts.get(plan.realDir);
-    // A process without `start` sends a canary when it is needed, and so does one whose last canary had no answer.
+    // A process without `start` sends a canary when it is needed, and so does one whose last canary
+    // had no answer.
     const isFresh = known !== undefined && known.kind !== 'unsure' && Date.now() - known.at < STALE_MS;
     const verdict = isFresh ? known : await this.#checkPlan(plan);
     return this.#enterBy(verdict, { ...plan, proxy: null }, 'commands are off').wrap;
   }
 
-  /** How a server of tools gets into the sandbox of its folder, which a canary of its own has checked. Throws `SandboxRequiredError`. */
+  /**
+   * How a server of tools gets into the sandbox of its folder, which a canary of its own has
+   * checked. Throws `SandboxRequiredError`.
+   */
   async enterAsServer(place: SandboxPlace & { server: ServerAccess }): Promise<Entrance> {
     if (!this.#isUsed) return { wrap: null, reason: this.known.reason };
     return this.#enterBy(await this.#judge(place), place, 'it is not started');

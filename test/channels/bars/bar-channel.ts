@@ -2,7 +2,10 @@
 import type { ApiServer, ServerOptions } from '../../../scripted-platform/api-server.ts';
 import type { RecordedCall, RecordedPush } from '../../../scripted-platform/call-log.ts';
 
-/** A channel of the configuration with one account `main`, and what the sweeps ask of its platform. Chats are numbered. */
+/**
+ * A channel of the configuration with one account `main`, and what the sweeps ask of its platform.
+ * Chats are numbered.
+ */
 export interface BarChannel {
   /** Its key below `channels`. */
   name: string;
@@ -20,7 +23,10 @@ export interface BarChannel {
   textOf: (call: RecordedCall) => string | null;
   /** One part is at most so long, and no two such paragraphs fit into one. */
   paragraphChars: number;
-  /** Whether it knows that it has a message when it is sent again: always, for some minutes after it was made, or never. */
+  /**
+   * Whether it knows that it has a message when it is sent again: always, for some minutes after it
+   * was made, or never.
+   */
   knowsRepeats: 'always' | 'minutes' | 'never';
   /** How it refuses a message for ever. */
   refusal: { status: number; description: string };
@@ -41,11 +47,19 @@ export interface Incoming {
   readers?: () => number;
   /** The text of a message that is pushed; null: it is something else. */
   textOf: (push: Pick<RecordedPush, 'body'>) => string | null;
-  /** The account gets the token of a new bot, in its file; absent: positions are not those of bots. */
+  /**
+   * The account gets the token of a new bot, in its file; absent: positions are not those of bots.
+   */
   changeToken?: () => void;
-  /** The texts that a call of a reader confirms: the platform drops them. Absent: calls confirm nothing. */
+  /**
+   * The texts that a call of a reader confirms: the platform drops them. Absent: calls confirm
+   * nothing.
+   */
   confirmedBy?: (call: RecordedCall) => string[];
-  /** True: the platform has handed the text over, and its reader has asked for more since. Absent: it sends again what was not acknowledged. */
+  /**
+   * True: the platform has handed the text over, and its reader has asked for more since. Absent:
+   * it sends again what was not acknowledged.
+   */
   isOver?: (text: string) => boolean;
 }
 

@@ -1,4 +1,5 @@
-// The chat platforms whose promises the sweeps hold, each with a scripted platform and the ways in which messages come in: one entry of PLATFORMS for each.
+// The chat platforms whose promises the sweeps hold, each with a scripted platform and the ways in
+// which messages come in: one entry of PLATFORMS for each.
 import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

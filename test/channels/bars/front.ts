@@ -1,5 +1,5 @@
-// What platforms send goes through a front to one of several API processes, as in production: one that does not answer is avoided for a while, and what it
-// did not take goes to another one.
+// What platforms send goes through a front to one of several API processes, as in production: one
+// that does not answer is avoided for a while, and what it did not take goes to another one.
 import { createServer, request as openRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
@@ -12,7 +12,10 @@ interface Upstream {
   avoidedUntilMs: number;
 }
 
-/** Starts a front. `urls`: of the API processes, asked for each request, because they can be restarted on other ports. */
+/**
+ * Starts a front. `urls`: of the API processes, asked for each request, because they can be
+ * restarted on other ports.
+ */
 export async function startFront(
   urls: readonly (() => string)[],
 ): Promise<{ url: string; close: () => Promise<void> }> {

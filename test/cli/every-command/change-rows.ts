@@ -275,7 +275,9 @@ export const CHANGE_ROWS: readonly CommandRow[] = [
   },
 ];
 
-/** A problem of the scene. Each row decides about one of its own, because rows run at the same time. */
+/**
+ * A problem of the scene. Each row decides about one of its own, because rows run at the same time.
+ */
 function problem(kind: string) {
   return (scene: Scene): Promise<Names> =>
     scene.look('/v1/attention', ({ items }: { items: { id: string; kind: string }[] }) => {

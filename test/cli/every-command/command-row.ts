@@ -1,9 +1,13 @@
-// A row of the table of commands: how a command is called, and the data that it must print in each situation.
+// A row of the table of commands: how a command is called, and the data that it must print in each
+// situation.
 import { expect } from 'vitest';
 import type { Names, Scene } from './scene.ts';
 
 export interface CommandRow {
-  /** The command with its arguments. A name in braces is one of `Scene.names`, or one that `make` returns. */
+  /**
+   * The command with its arguments. A name in braces is one of `Scene.names`, or one that `make`
+   * returns.
+   */
   line: string;
   /** Makes the objects that a run changes. Absent: the command only reads. */
   make?: (scene: Scene) => Promise<Names>;
@@ -12,8 +16,8 @@ export interface CommandRow {
   /** On stderr in a pipe: a hint that a script does not read. */
   notes?: readonly (string | RegExp)[];
   /**
-   * What `--json` prints: the document has these fields, and each list has these items. For `isLines` it is a list, of which
-   * each is in some line.
+   * What `--json` prints: the document has these fields, and each list has these items. For
+   * `isLines` it is a list, of which each is in some line.
    */
   json: unknown;
   /** `--json` prints lines of JSON instead of one document. */

@@ -1,4 +1,5 @@
-// Commands that need no service: they read the files, the configuration and the database of this machine.
+// Commands that need no service: they read the files, the configuration and the database of this
+// machine.
 import type { CommandRow } from './command-row.ts';
 
 export const LOCAL_ROWS: readonly CommandRow[] = [

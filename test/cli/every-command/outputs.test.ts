@@ -1,5 +1,6 @@
-// What every command prints: in a pipe, at a terminal and with --json, against one service that runs, with real objects. The short form has the
-// most common commands. Without a service, and with a wrong key: refusals.test.ts.
+// What every command prints: in a pipe, at a terminal and with --json, against one service that
+// runs, with real objects. The short form has the most common commands. Without a service, and with
+// a wrong key: refusals.test.ts.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';

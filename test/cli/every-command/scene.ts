@@ -55,7 +55,10 @@ function envOf({ dataDir, databaseUrl, effects }: ServiceRig, url: string): Reco
   };
 }
 
-/** After the start: a setting that only a restart changes, so that each reload finds the same difference. */
+/**
+ * After the start: a setting that only a restart changes, so that each reload finds the same
+ * difference.
+ */
 async function changeConfig({ dataDir }: ServiceRig): Promise<void> {
   const path = join(dataDir, 'holdfast.json');
   const config = JSON.parse(await readFile(path, 'utf8')) as object;
@@ -157,7 +160,10 @@ function actionsOf(rig: ServiceRig, url: string) {
       await look(`/v1/batches/${id}`, ({ status }) => status === 'ended');
       return { name: unique, batch: id };
     },
-    /** A bulk action that has begun and does not end: nearly all of its turns do not exist, and it looks at one per second. */
+    /**
+     * A bulk action that has begun and does not end: nearly all of its turns do not exist, and it
+     * looks at one per second.
+     */
     async bulk(): Promise<{ bulk: string }> {
       const ids = Array.from({ length: 500 }, () => crypto.randomUUID());
       const { id } = await ask('POST', '/v1/bulk-actions', { action: 'retry', target: 'turns', ids, perSecond: 1 });

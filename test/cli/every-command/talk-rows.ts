@@ -44,7 +44,8 @@ export const TALK_ROWS: readonly CommandRow[] = [
     json: [{ type: 'message.accepted', sessionKey: 'agent:main:{own}' }],
     isLines: true,
     exitCode: INTERRUPTED,
-    // Only events that come after it has connected are printed, and with --json it does not say when that is.
+    // Only events that come after it has connected are printed, and with --json it does not say
+    // when that is.
     during: async ({ output, interrupt }, { own: session = '' }, scene) => {
       while (!output().includes('message.accepted')) await scene.say(session, '/status');
       interrupt();

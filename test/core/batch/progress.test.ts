@@ -1,4 +1,5 @@
-// How fast a batch is and when it is expected to end, from the ends of minutes and from rounds of the provider.
+// How fast a batch is and when it is expected to end, from the ends of minutes and from rounds of
+// the provider.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {

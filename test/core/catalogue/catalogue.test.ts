@@ -1,4 +1,5 @@
-// The catalogue of models: the list as data, what the configuration adds, and the prices that come from it.
+// The catalogue of models: the list as data, what the configuration adds, and the prices that come
+// from it.
 import { expect, test } from 'vitest';
 import { catalogueRow, LISTED_PRICES, listCatalogue, MODEL_INPUTS, THINKING_LEVELS } from '../../../src/core/models.ts';
 import { priceAt, priceTable } from '../../../src/core/prices.ts';

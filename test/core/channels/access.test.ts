@@ -1,4 +1,5 @@
-// Who may speak to an agent: the policies, and everything that people choose themselves, which must not decide.
+// Who may speak to an agent: the policies, and everything that people choose themselves, which must
+// not decide.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ReceivedMessage } from '../../../src/features/channels/platform.ts';

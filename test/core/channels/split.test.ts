@@ -1,4 +1,5 @@
-// Long texts as messages of a platform: nothing is lost, nothing is torn, and what is cut is closed and opened again.
+// Long texts as messages of a platform: nothing is lost, nothing is torn, and what is cut is closed
+// and opened again.
 import { parseMarkdown, stringifyMarkdown } from 'chat';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// Builds active paths for tests of compaction: entries with numbers, texts of a given length, and calls with their results.
+// Builds active paths for tests of compaction: entries with numbers, texts of a given length, and
+// calls with their results.
 import type { ContentBlock } from '../../../src/core/content.ts';
 import type { Entry, EntryKind } from '../../../src/core/entry.ts';
 import type { EntryId, TurnId } from '../../../src/core/ids.ts';

@@ -1,4 +1,5 @@
-// The part of the history that a turn shows: limits, acknowledged polls, prompts without an answer, changes of the model.
+// The part of the history that a turn shows: limits, acknowledged polls, prompts without an answer,
+// changes of the model.
 import { describe, expect, test } from 'vitest';
 import type { ContentBlock } from '../../../src/core/content.ts';
 import type { Entry, EntryKind } from '../../../src/core/entry.ts';

@@ -287,7 +287,8 @@ describe('any transcript', () => {
   });
 });
 
-// Goal: adding a step costs the same at step 1,000 and at step 10. Method: count objects that are new, not milliseconds.
+// Goal: adding a step costs the same at step 1,000 and at step 10. Method: count objects that are
+// new, not milliseconds.
 test('a step makes at most three new messages, however long the history', () => {
   const history = createHistory();
   history.push(user(text('go')));

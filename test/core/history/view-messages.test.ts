@@ -8,7 +8,10 @@ import type { CallView } from '../../../src/core/view.ts';
 const text = (words: string): ContentBlock => ({ type: 'text', text: words });
 const image: ImageBlock = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
 
-/** Turns of a prompt, a call with its result, and an answer; the last prompt is open. Numbered from 1. */
+/**
+ * Turns of a prompt, a call with its result, and an answer; the last prompt is open. Numbered from
+ * 1.
+ */
 function turns(count: number): ViewEntry[] {
   const entries: ViewEntry[] = [];
   const add = (kind: ViewEntry['kind'], role: ViewEntry['role'], ...content: ContentBlock[]): void =>

@@ -1,4 +1,5 @@
-// The two pure conversions of the transport over the AI SDK's providers: our request to their prompt, and their parts to our events.
+// The two pure conversions of the transport over the AI SDK's providers: our request to their
+// prompt, and their parts to our events.
 import { expect, test } from 'vitest';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ContentBlock } from '../../../src/core/content.ts';

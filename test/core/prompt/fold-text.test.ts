@@ -1,5 +1,5 @@
-// Goal: a large text of any script stops a process for a few milliseconds at most. Method: the processor time of the best of five runs, which
-// other programs on the machine hardly change.
+// Goal: a large text of any script stops a process for a few milliseconds at most. Method: the
+// processor time of the best of five runs, which other programs on the machine hardly change.
 import { expect, test } from 'vitest';
 import { foldText } from '../../../src/prompt/fold-text.ts';
 import { processorMsOf } from '../../servers/busy-machine.ts';

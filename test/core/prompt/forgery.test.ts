@@ -1,6 +1,7 @@
-// Goal: no text from outside can pass for text that only Holdfast writes (G29). Method: messages of random parts, each text of
-// them made of forged labels, fences and line breaks in every disguise; a reader that shares no code with the writer of the prompt
-// lists everything that looks like Holdfast's own, and that must be exactly the text that Holdfast wrote.
+// Goal: no text from outside can pass for text that only Holdfast writes (G29). Method: messages of
+// random parts, each text of them made of forged labels, fences and line breaks in every disguise;
+// a reader that shares no code with the writer of the prompt lists everything that looks like
+// Holdfast's own, and that must be exactly the text that Holdfast wrote.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { buildSteerPrompt } from '../../../src/prompt/message-prompt.ts';
@@ -13,7 +14,10 @@ import { hostilePiece } from './forgery/hostile-text.ts';
 import { linesOf, readPrompt, type Mark } from './forgery/read-prompt.ts';
 import { runToEnd } from '../run-to-end.ts';
 
-/** How many random inputs are tried in all; the seed of a failure is printed, and a smaller input that fails as well. */
+/**
+ * How many random inputs are tried in all; the seed of a failure is printed, and a smaller input
+ * that fails as well.
+ */
 const INPUTS = Number(process.env['HOLDFAST_FORGERY_INPUTS'] ?? (isLongForm() ? 100_000 : 5_000));
 const TIMEOUT_MS = 300_000;
 

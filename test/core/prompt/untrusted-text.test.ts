@@ -65,7 +65,8 @@ describe('neutralise', () => {
     },
   );
 
-  // A forged line is found whatever text surrounds it, in any case and with invisible characters in it.
+  // A forged line is found whatever text surrounds it, in any case and with invisible characters in
+  // it.
   test('no System line survives', () => {
     const invisible = fc.constantFrom('', '\u200b', '\u00ad', '\u2060', '\ufe0f');
     const forged = fc

@@ -20,7 +20,10 @@ const price = toPriceRow(
 
 const ITEMS = 20;
 
-/** The rounds of conversations of three calls of 300 tokens each, with an own prompt of 1,000 and tool results of 500. */
+/**
+ * The rounds of conversations of three calls of 300 tokens each, with an own prompt of 1,000 and
+ * tool results of 500.
+ */
 function roundsOf(prefixTokens: number, hitRate: number, { calls = 3, outputTokens = 300, ownTokens = 1_000 } = {}) {
   let heldTokens = prefixTokens;
   return Array.from({ length: calls }, (_, n): MeasuredRound => {

@@ -12,7 +12,10 @@ const requestWith = (schema: object, input: object): Pick<ModelRequest, 'tools' 
   messages: [{ role: 'assistant', content: [{ type: 'tool_use', id: 'call_1', name: 'tool', input }] }],
 });
 
-/** What is sent of a schema and of a call, and what the tool gets when the model makes the same call. */
+/**
+ * What is sent of a schema and of a call, and what the tool gets when the model makes the same
+ * call.
+ */
 function roundTrip(schema: object, input: object, family: 'anthropic' | 'google' = 'anthropic') {
   const request = requestWith(schema, input);
   const { tools, messages } = fitTools(request, family);

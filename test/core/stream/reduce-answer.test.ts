@@ -275,7 +275,10 @@ test('the same bytes make the same answer, however they are cut', async () => {
   );
 });
 
-/** The events as the bytes of a stream that is cut into pieces of these sizes, in the middle of characters too. */
+/**
+ * The events as the bytes of a stream that is cut into pieces of these sizes, in the middle of
+ * characters too.
+ */
 async function reduceBytes(
   events: readonly StreamEvent[],
   cuts: readonly number[],

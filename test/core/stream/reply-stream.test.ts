@@ -1,6 +1,6 @@
-// Goal: a client that streams a reply receives the reply and nothing else: no reasoning, no tag, no silent token, nor the beginning of one.
-// Method: what is shown, joined, is compared with what the whole answer is settled with, for answers made of everything that is held
-// back, cut anywhere.
+// Goal: a client that streams a reply receives the reply and nothing else: no reasoning, no tag, no
+// silent token, nor the beginning of one. Method: what is shown, joined, is compared with what the
+// whole answer is settled with, for answers made of everything that is held back, cut anywhere.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decideOutcome, type ReplyRules, takeReplyTags, withoutReasoning } from '../../../src/core/reply.ts';

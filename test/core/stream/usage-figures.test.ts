@@ -1,4 +1,5 @@
-// Usage figures come from outside: whatever a provider sends, the journal stores whole numbers within a bound.
+// Usage figures come from outside: whatever a provider sends, the journal stores whole numbers
+// within a bound.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { eventsOfBody, type StreamEvent } from '../../../src/model/stream/stream-event.ts';

@@ -36,7 +36,10 @@ export interface ApiClient {
   transcript(session: string): Promise<TranscriptEntry[]>;
 }
 
-/** Makes a client; `urlOf` is called for each request, because the process may have been restarted on another port. */
+/**
+ * Makes a client; `urlOf` is called for each request, because the process may have been restarted
+ * on another port.
+ */
 export function openApi(urlOf: () => string, apiKey: string): ApiClient {
   async function ask(
     path: string,

@@ -1,4 +1,5 @@
-// A batch of items with two tool calls each, processed live or by way of provider batches. Of every eight items, two share a session.
+// A batch of items with two tool calls each, processed live or by way of provider batches. Of every
+// eight items, two share a session.
 import type { ScheduledRig } from './scheduled-rig.ts';
 import type { ScheduledPlay } from './scheduled-sweep.ts';
 import { waitUntil } from './wait-until.ts';
@@ -37,7 +38,10 @@ export function batchPlay(
     return { name, batchId: id };
   }
 
-  /** Waits until the batch has ended, every worker has left its sessions, and no call that it lost has a reservation. */
+  /**
+   * Waits until the batch has ended, every worker has left its sessions, and no call that it lost
+   * has a reservation.
+   */
   async function settle({ name, batchId }: BatchScene): Promise<void> {
     await waitUntil(`${name} has ended`, withinMs, async () => {
       const [row] = await rig.rows<{ status: string; open: number }>(
@@ -89,8 +93,8 @@ export function batchPlay(
   }
 
   /**
-   * Returns what is wrong with the cap of a batch. A worker that wakes late can still reserve the cost of a call that it then does not make:
-   * the next round of a scheduler releases it.
+   * Returns what is wrong with the cap of a batch. A worker that wakes late can still reserve the
+   * cost of a call that it then does not make: the next round of a scheduler releases it.
    */
   async function judgeBudget(batchId: string): Promise<string[]> {
     const read = async (): Promise<string> => {

@@ -1,5 +1,6 @@
-// The conversation of every crash test: a message whose turn makes two sequential and two parallel tool calls, and two more messages
-// that arrive while the turn runs. `judge.ts` checks what must hold afterwards, whichever process crashed.
+// The conversation of every crash test: a message whose turn makes two sequential and two parallel
+// tool calls, and two more messages that arrive while the turn runs. `judge.ts` checks what must
+// hold afterwards, whichever process crashed.
 import type { RoundTrip } from '../../servers/round-trips.ts';
 import type { AcceptedMessage } from './api-client.ts';
 import type { CrashRig } from './crash-rig.ts';
@@ -12,7 +13,10 @@ export interface Conversation {
   markers: [string, string, string];
   /** The keys of the four effects; the second and the fourth tool are declared idempotent. */
   effectKeys: [string, string, string, string];
-  /** The memory note that the model writes when the history of the session is compacted; null: the session has no history. */
+  /**
+   * The memory note that the model writes when the history of the session is compacted; null: the
+   * session has no history.
+   */
   memoryNote: string | null;
   messages: AcceptedMessage[];
 }
@@ -20,7 +24,10 @@ export interface Conversation {
 const settledWithinMs = 240_000;
 let conversations = 0;
 
-/** Begins a conversation without messages. `isLong`: its session has a history that the first turn must compact. */
+/**
+ * Begins a conversation without messages. `isLong`: its session has a history that the first turn
+ * must compact.
+ */
 export function newConversation({ isLong = false }: { isLong?: boolean } = {}): Conversation {
   conversations += 1;
   const name = `c${conversations}`;
@@ -33,7 +40,10 @@ export function newConversation({ isLong = false }: { isLong?: boolean } = {}): 
   };
 }
 
-/** The text of the first message. `lastAnswerMs`: how long the model takes for the last answer, so that periodic work falls into the turn. */
+/**
+ * The text of the first message. `lastAnswerMs`: how long the model takes for the last answer, so
+ * that periodic work falls into the turn.
+ */
 function firstText({ markers, effectKeys: [a, b, c, d] }: Conversation, lastAnswerMs = 0): string {
   const call = (tool: string, key: string): string => `[[tool: ${tool} {"key": "${key}"}]]`;
   return [
@@ -46,7 +56,10 @@ function firstText({ markers, effectKeys: [a, b, c, d] }: Conversation, lastAnsw
   ].join(' ');
 }
 
-/** Sends the first message. Sends the other two when its turn is open or when `begun` resolves, whichever is first. */
+/**
+ * Sends the first message. Sends the other two when its turn is open or when `begun` resolves,
+ * whichever is first.
+ */
 export async function converse(
   rig: CrashRig,
   talk: Conversation,
@@ -63,7 +76,10 @@ export async function converse(
   }
 }
 
-/** Waits until every message is settled and refreshes them. Rejects with their states when that takes too long. */
+/**
+ * Waits until every message is settled and refreshes them. Rejects with their states when that
+ * takes too long.
+ */
 export async function untilSettled(rig: CrashRig, talk: Conversation, withinMs = settledWithinMs): Promise<void> {
   const readAll = async (): Promise<boolean> => {
     talk.messages = await Promise.all(talk.messages.map(({ id }) => rig.client.message(id)));

@@ -1,5 +1,6 @@
-// The setup of a crash test, with real parts only: a database, a queue, an api process, workers that can be killed, a model server
-// that refuses malformed requests and a server that counts effects. The product has no code for these tests.
+// The setup of a crash test, with real parts only: a database, a queue, an api process, workers
+// that can be killed, a model server that refuses malformed requests and a server that counts
+// effects. The product has no code for these tests.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +18,10 @@ import { Victim } from './victim.ts';
 /** For a worker on a machine that is not busy: its lease is short, so takeovers are soon. */
 const leaseMsMin = 1_000;
 const leaseMsMax = 15_000;
-/** A lease is this many times the time that an empty Node process takes to start and exit: 40 ms on a quiet machine. */
+/**
+ * A lease is this many times the time that an empty Node process takes to start and exit: 40 ms on
+ * a quiet machine.
+ */
 const startsPerLease = 25;
 const reconcileMs = 500;
 
@@ -25,7 +29,9 @@ export interface CrashRigOptions {
   databaseUrl: string;
   /** Where BullMQ lives; absent: in the database. */
   queue?: 'postgres' | 'redis';
-  /** The checkout that the processes run; absent: this one. Its migrations must be in the database. */
+  /**
+   * The checkout that the processes run; absent: this one. Its migrations must be in the database.
+   */
   rootDir?: string;
   workers?: number;
   /** Of the api process; absent: `api` alone. */
@@ -148,8 +154,9 @@ async function start(options: CrashRigOptions, closers: (() => unknown)[]): Prom
 }
 
 /**
- * A lease that is long enough that no worker loses it only because the machine is busy: the product counts a lost lease as a crash, and the
- * third one ends the turn (G17). It is derived from the time that the machine takes to start a process.
+ * A lease that is long enough that no worker loses it only because the machine is busy: the product
+ * counts a lost lease as a crash, and the third one ends the turn (G17). It is derived from the
+ * time that the machine takes to start a process.
  */
 async function chooseLease(): Promise<number> {
   const begin = performance.now();

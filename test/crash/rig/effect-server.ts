@@ -1,5 +1,5 @@
-// Counts the effects of tools: a server outside all workers that records every request. It does not merge requests, so an effect that
-// was requested twice counts as two.
+// Counts the effects of tools: a server outside all workers that records every request. It does not
+// merge requests, so an effect that was requested twice counts as two.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -17,7 +17,8 @@ export interface EffectServer {
 /** Starts the server on a free loopback port. */
 export async function startEffectServer(): Promise<EffectServer> {
   const effects: CountedEffect[] = [];
-  // Workers keep their connections: one that ends while they send a request is an effect that did not happen.
+  // Workers keep their connections: one that ends while they send a request is an effect that did
+  // not happen.
   const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -6,7 +6,10 @@ const FAMILY = `(select s.id from holdfast.sessions s where s.key = $1
 
 const TABLES = ['inbox', 'entries', 'turns', 'system_events', 'deliveries', 'events', 'doorbells', 'yields', 'effects'];
 
-/** Every row of the family by table, as text: if two readings are equal, no process wrote to it in between. */
+/**
+ * Every row of the family by table, as text: if two readings are equal, no process wrote to it in
+ * between.
+ */
 export async function readFamilyRows(rig: CrashRig, session: string): Promise<Record<string, string>> {
   const selections = [
     `select 'sessions' as name, to_json(s)::text as row from holdfast.sessions s where s.id in ${FAMILY}`,
@@ -80,7 +83,10 @@ export async function readLeftovers(rig: CrashRig, session: string): Promise<Rec
   return rows[0] ?? {};
 }
 
-/** The texts that the sessions of a key received, oldest first: prompts, and messages that joined turns. */
+/**
+ * The texts that the sessions of a key received, oldest first: prompts, and messages that joined
+ * turns.
+ */
 export async function readInputs(rig: CrashRig, key: string): Promise<string[]> {
   const { rows } = await rig.database.query<{ content: { text?: string }[] }>(
     `select e.content from holdfast.entries e join holdfast.sessions s on s.id = e.session_id

@@ -1,7 +1,10 @@
-// A fault that waits for a round trip on all workers, and strikes the first worker that reaches it. The kinds:
+// A fault that waits for a round trip on all workers, and strikes the first worker that reaches it.
+// The kinds:
 //   kill    SIGKILL
-//   freeze  SIGSTOP until the others have finished all work, then SIGCONT; the delayed statement arrives then
-//   race    SIGSTOP until another worker has claimed the session but not yet written; then the victim's statement arrives
+//   freeze  SIGSTOP until the others have finished all work, then SIGCONT; the delayed statement
+//           arrives then
+//   race    SIGSTOP until another worker has claimed the session but not yet written; then the
+//           victim's statement arrives
 //   cut     the connection breaks, and the worker does not know whether the statement was committed
 import { performance } from 'node:perf_hooks';
 import type { HeldBytes, RoundTrip } from '../../servers/round-trips.ts';
@@ -22,11 +25,13 @@ export interface StrikePoint {
   kind: string;
   ordinal: number;
   /**
-   * How long the model takes for the last answer of the turn. Round trips are counted only while the worker waits for it, so that
-   * periodic work happens at a known point of the turn.
+   * How long the model takes for the last answer of the turn. Round trips are counted only while
+   * the worker waits for it, so that periodic work happens at a known point of the turn.
    */
   lastAnswerMs?: number;
-  /** How long the messages may take to settle afterwards; absent: as long as on a very busy machine. */
+  /**
+   * How long the messages may take to settle afterwards; absent: as long as on a very busy machine.
+   */
   settledWithinMs?: number;
 }
 
@@ -39,7 +44,9 @@ export class Fault {
   /** Resolves when a worker was struck. */
   readonly happened: Promise<void>;
   victim: Victim | null = null;
-  /** From the fault to the first commit of another worker in the session; null when there was none. */
+  /**
+   * From the fault to the first commit of another worker in the session; null when there was none.
+   */
   recoveryMs: number | null = null;
   /** Violations that were observed while the fault lasted. */
   readonly violations: string[] = [];
@@ -51,7 +58,9 @@ export class Fault {
   readonly #enders: (() => void)[] = [];
   #hasRaced = false;
   #struckAt = Number.POSITIVE_INFINITY;
-  /** Calls that were in flight when the victim was frozen: their effects may arrive after it wakes. */
+  /**
+   * Calls that were in flight when the victim was frozen: their effects may arrive after it wakes.
+   */
   #callsUnderWay: string[] = [];
 
   constructor(rig: CrashRig, talk: Conversation, point: StrikePoint) {
@@ -85,7 +94,8 @@ export class Fault {
     const before = await readSessionRows(this.#rig, this.#talk.session);
     const rounds = countReconcileRounds(victim);
     this.#thaw.resolve();
-    // Its rounds are periodic: after two of them it has received the answers to all its earlier statements.
+    // Its rounds are periodic: after two of them it has received the answers to all its earlier
+    // statements.
     await waitUntil('the woken worker is about', zombieMsMax, () => rounds() >= zombieRounds || !victim.isAlive);
     const after = await readSessionRows(this.#rig, this.#talk.session);
     const asked = requests.slice(requestsBefore).filter((request) => isOf(request, this.#talk));
@@ -132,12 +142,16 @@ export class Fault {
     this.#happen();
     if (fault === 'kill' || fault === 'cut') return 'drop';
     await this.#thaw.promise;
-    // The held statement goes first: its answer is the first thing that the worker receives when it wakes, before it can check its lock.
+    // The held statement goes first: its answer is the first thing that the worker receives when it
+    // wakes, before it can check its lock.
     setImmediate(() => worker.thaw());
     return 'forward';
   }
 
-  /** Stops the next worker that claims the session at the answer to its claim, and lets the victim's statement arrive at that point. */
+  /**
+   * Stops the next worker that claims the session at the answer to its claim, and lets the victim's
+   * statement arrive at that point.
+   */
   async #awaitRival(victim: Victim, held: RoundTrip): Promise<void> {
     const epoch = await readEpoch(this.#rig, this.#talk.session);
     for (const rival of this.#rig.workers) if (rival !== victim) arm(this, rival);
@@ -174,7 +188,10 @@ export class Fault {
   }
 }
 
-/** Returns a function that counts how often the worker has looked for waiting sessions since the call. */
+/**
+ * Returns a function that counts how often the worker has looked for waiting sessions since the
+ * call.
+ */
 export function countReconcileRounds(worker: Victim): () => number {
   let rounds = 0;
   const stop = worker.proxy.onRoundTrip((trip) => {

@@ -1,5 +1,6 @@
-// Freezes a process at a point of a transaction (transaction-points.ts), and judges: PostgreSQL ends the transaction in time, other sessions' turns
-// run and are stopped meanwhile (G10, G24), and the scene is over, done once, before the process wakes and after it.
+// Freezes a process at a point of a transaction (transaction-points.ts), and judges: PostgreSQL
+// ends the transaction in time, other sessions' turns run and are stopped meanwhile (G10, G24), and
+// the scene is over, done once, before the process wakes and after it.
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { SLOWNESS_MAX } from '../../servers/busy-machine.ts';
@@ -12,7 +13,10 @@ import { waitUntil } from './wait-until.ts';
 /** The longest that PostgreSQL may let a transaction be idle. */
 const IDLE_MS_MAX = 500;
 
-/** A stop takes effect within a second (G24), and so does what another process does in a session that no process holds. */
+/**
+ * A stop takes effect within a second (G24), and so does what another process does in a session
+ * that no process holds.
+ */
 const SOON_MS = 1_000 * SLOWNESS_MAX;
 /** The models of others answer so late that only a stop ends their turns. */
 const LATE_MS = 600_000;
@@ -29,8 +33,9 @@ interface FrozenScenes {
 }
 
 /**
- * Strikes scenes until a process is frozen at the point; returns what is wrong. Null: no process waited there this time. It had sent the rest already,
- * or the transaction was of a round that happened to fall into the recorded scene.
+ * Strikes scenes until a process is frozen at the point; returns what is wrong. Null: no process
+ * waited there this time. It had sent the rest already, or the transaction was of a round that
+ * happened to fall into the recorded scene.
  */
 export async function freezeAt(
   point: TransactionPoint,
@@ -74,7 +79,10 @@ export async function freezeAt(
   ].map((fault) => `frozen in ${name}: ${fault}`);
 }
 
-/** The transactions that wait for their process, now and a little later. Others are open for less than that. */
+/**
+ * The transactions that wait for their process, now and a little later. Others are open for less
+ * than that.
+ */
 async function readOpen(database: pg.Pool): Promise<string[]> {
   const first = await readIdle(database);
   await delay(STAYS_OPEN_MS);

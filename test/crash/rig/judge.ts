@@ -1,6 +1,7 @@
-// Checks a conversation once it has settled, whichever process crashed: nothing is lost, doubled or reordered (G1, G3), no
-// effect happened twice unless its tool allows it (G11), every request is well-formed (G12), and one worker commits at a time (G7).
-// It reads the API, the tables, the requests that the model received and the recorded effects.
+// Checks a conversation once it has settled, whichever process crashed: nothing is lost, doubled or
+// reordered (G1, G3), no effect happened twice unless its tool allows it (G11), every request is
+// well-formed (G12), and one worker commits at a time (G7). It reads the API, the tables, the
+// requests that the model received and the recorded effects.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RecordedRequest } from '../../../scripted-model/request-log.ts';
@@ -118,7 +119,10 @@ async function judgeRows(rig: CrashRig, { session, messages }: Conversation): Pr
     .map(([name, count]) => `${name} is ${row[name]} instead of ${count}`);
 }
 
-/** Each stored call is counted once in the sums of its turn and its session and in the log of events, whatever crashed. */
+/**
+ * Each stored call is counted once in the sums of its turn and its session and in the log of
+ * events, whatever crashed.
+ */
 async function judgeCosts(rig: CrashRig, { session }: Conversation): Promise<string[]> {
   const { rows } = await rig.database.query<Record<string, string>>(
     `with own as (select * from holdfast.sessions where key = $1), own_turns as (select t.* from holdfast.turns t join own on own.id = t.session_id)

@@ -4,7 +4,10 @@ import { addPairings } from '../../rows/pairings.ts';
 import { ahead } from '../../rows/table.ts';
 import { changeOnce, count, sessionIdOf, type KeyedScenario } from './keyed-ground.ts';
 
-/** A decision about a request; that it notifies the person is seen in the outbox, that it does not in the row. */
+/**
+ * A decision about a request; that it notifies the person is seen in the outbox, that it does not
+ * in the row.
+ */
 function decision(verb: string, status: string): KeyedScenario {
   return {
     name: `a decision to ${verb} a pairing`,
@@ -27,7 +30,10 @@ function decision(verb: string, status: string): KeyedScenario {
   };
 }
 
-/** What the service of these scenarios has in its configuration. No process polls for a bot in the mode `webhook`. */
+/**
+ * What the service of these scenarios has in its configuration. No process polls for a bot in the
+ * mode `webhook`.
+ */
 export const KEYED_SETTINGS = {
   channels: {
     telegram: { adapter: 'telegram', mode: 'webhook', accounts: { pause: { token: '1:a' }, resume: { token: '2:b' } } },

@@ -1,4 +1,5 @@
-// What the requests of keyed-scenarios.ts need: the service that they are sent to, and existing rows.
+// What the requests of keyed-scenarios.ts need: the service that they are sent to, and existing
+// rows.
 import { randomUUID } from 'node:crypto';
 import { addDeliveries } from '../../rows/deliveries.ts';
 import { readSessions } from '../../rows/sessions.ts';

@@ -1,4 +1,5 @@
-// Requests in OpenAI's form, as scenarios of keyed-scenarios.ts. No worker runs, so they run in the background, and cancelled ones are still waiting.
+// Requests in OpenAI's form, as scenarios of keyed-scenarios.ts. No worker runs, so they run in the
+// background, and cancelled ones are still waiting.
 import { count, type Ground, type KeyedScenario } from './keyed-ground.ts';
 
 const MESSAGES = `holdfast.inbox where body ->> 'text' = $1`;

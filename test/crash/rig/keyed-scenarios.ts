@@ -1,5 +1,5 @@
-// A request to every POST route, each with a count of its effects in the tables. No worker runs: waiting messages keep waiting, and running
-// turns are inserted as rows, so every count is exact.
+// A request to every POST route, each with a count of its effects in the tables. No worker runs:
+// waiting messages keep waiting, and running turns are inserted as rows, so every count is exact.
 import { randomUUID } from 'node:crypto';
 import {
   changeOnce,
@@ -86,7 +86,8 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
       path: `/v1/sessions/${session}/system-events`,
       body: { text: 'once' },
       status: 202,
-      // An event that repeats the last one is dropped as a duplicate, so another one is sent in between.
+      // An event that repeats the last one is dropped as a duplicate, so another one is sent in
+      // between.
       meanwhile: () => ground.post(`/v1/sessions/${session}/system-events`, { text: 'another' }),
       effects: () =>
         count(ground, `holdfast.system_events where text = 'once' and session_id ${OF_SESSION}`, [

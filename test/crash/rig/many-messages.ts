@@ -1,5 +1,5 @@
-// Many messages in many concurrent sessions, and the check of their end state: each message is in its session's inbox once, ended
-// well, and is in the transcript once and in order.
+// Many messages in many concurrent sessions, and the check of their end state: each message is in
+// its session's inbox once, ended well, and is in the transcript once and in order.
 import type { CrashRig } from './crash-rig.ts';
 import { waitUntil } from './wait-until.ts';
 

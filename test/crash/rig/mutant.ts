@@ -1,5 +1,6 @@
-// A copy of the product with one safeguard disabled, to show that the tests detect its absence. The product has no switch
-// for this: the source text of the copy is changed, and a change whose text is not found fails.
+// A copy of the product with one safeguard disabled, to show that the tests detect its absence. The
+// product has no switch for this: the source text of the copy is changed, and a change whose text
+// is not found fails.
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,13 +24,17 @@ const parts = ['src', 'workers', 'jobs', 'scripted-model', 'demo', 'migrations',
 /** The parts that a run of the tests needs beside the product. */
 export const testParts = ['test', 'scripts', 'vitest.config.ts'];
 
-/** How often the text of a change is in its file; anything but 1 means that the mutant is out of date. */
+/**
+ * How often the text of a change is in its file; anything but 1 means that the mutant is out of
+ * date.
+ */
 export function countPlaces({ file, find }: SourceChange, rootDir = checkout): number {
   return readFileSync(join(rootDir, file), 'utf8').split(find).length - 1;
 }
 
 /**
- * Copies the product, with `more` parts of the checkout, and applies the changes. Throws when one of them does not find its text exactly once.
+ * Copies the product, with `more` parts of the checkout, and applies the changes. Throws when one
+ * of them does not find its text exactly once.
  */
 export function makeMutant(changes: readonly SourceChange[], more: readonly string[] = []): Mutant {
   const rootDir = mkdtempSync(join(tmpdir(), 'holdfast-mutant-'));

@@ -1,5 +1,6 @@
-// Faults that strike relays while they send to chats: a relay is killed or frozen before its request, between the request and the answer, or after it.
-// The parts that it was sending are noted: only these may be doubled on a platform that cannot say what it was sent.
+// Faults that strike relays while they send to chats: a relay is killed or frozen before its
+// request, between the request and the answer, or after it. The parts that it was sending are
+// noted: only these may be doubled on a platform that cannot say what it was sent.
 import type { RecordedCall } from '../../../scripted-platform/call-log.ts';
 import type { BarChannel } from '../../channels/bars/bar-channel.ts';
 import { changeChannelGates } from '../../rows/channel-gates.ts';
@@ -12,7 +13,10 @@ import { kindOf } from './statement-kinds.ts';
 import type { Victim } from './victim.ts';
 import { waitUntil } from './wait-until.ts';
 
-/** Where a relay is struck: at a statement, or when the platform has its request, which the platform then carries out or not. */
+/**
+ * Where a relay is struck: at a statement, or when the platform has its request, which the platform
+ * then carries out or not.
+ */
 export type OutboxPoint =
   | { at: 'statement'; kind: string; when: 'before' | 'after'; fault: 'kill' | 'freeze' }
   | { at: 'request'; isAccepted: boolean; fault: 'kill' | 'freeze' }
@@ -44,12 +48,15 @@ export function markOf(text: string): string {
 export class OutboxStrikes {
   /** How often each part was being sent when its relay was struck. */
   readonly inBetween = new Map<string, number>();
-  /** The parts that a relay had when it was frozen: it can send what it was about to send when it wakes, after another relay has. */
+  /**
+   * The parts that a relay had when it was frozen: it can send what it was about to send when it
+   * wakes, after another relay has.
+   */
   readonly held = new Set<string>();
   struck = 0;
   /**
-   * Of the queue: the leases of a dead relay end at once, and so does its hold on jobs. Those of a frozen one must not: it stops by its own clock.
-   * Null: what the dead held is over in its time.
+   * Of the queue: the leases of a dead relay end at once, and so does its hold on jobs. Those of a
+   * frozen one must not: it stops by its own clock. Null: what the dead held is over in its time.
    */
   readonly #quickly: string | null;
   readonly #rig: CrashRig;
@@ -75,9 +82,13 @@ export class OutboxStrikes {
     }
   }
 
-  /** Strikes the points one after the other; `isOver`: nothing is left to send to a channel, or to any. */
+  /**
+   * Strikes the points one after the other; `isOver`: nothing is left to send to a channel, or to
+   * any.
+   */
   async strikeAll(points: readonly OutboxPoint[], isOver: IsOver): Promise<void> {
-    // Of one channel after the other, two requests are struck: one that is carried out, and one that is not.
+    // Of one channel after the other, two requests are struck: one that is carried out, and one
+    // that is not.
     let requests = 0;
     for (const point of points) {
       // One relay is awake, and takes over from the others.
@@ -88,7 +99,10 @@ export class OutboxStrikes {
     }
   }
 
-  /** Ends the leases of relays that were killed: the database may carry out the last statement of one after its death. */
+  /**
+   * Ends the leases of relays that were killed: the database may carry out the last statement of
+   * one after its death.
+   */
   async expireDead(): Promise<void> {
     if (this.#quickly === null || this.#dead.length === 0) return;
     const owned = await Promise.all(this.#dead.map((pid) => this.#readParts(pid)));
@@ -155,7 +169,10 @@ export class OutboxStrikes {
     return () => (this.#onRequest = null);
   }
 
-  /** A relay that has no answer leaves the part claimed where the platform can be asked, until its lease is over. */
+  /**
+   * A relay that has no answer leaves the part claimed where the platform can be asked, until its
+   * lease is over.
+   */
   async #cut(call: RecordedCall, mark: string): Promise<void> {
     this.#note([mark]);
     const rows = await readDeliveries(

@@ -1,5 +1,5 @@
-// A process that rolls up and deletes old rows in a loop, with every retention set to 0, which the configuration does not allow.
-// It runs until it is killed.
+// A process that rolls up and deletes old rows in a loop, with every retention set to 0, which the
+// configuration does not allow. It runs until it is killed.
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { loadConfig } from '../../../src/config.ts';
 import { createLogger } from '../../../src/logger.ts';

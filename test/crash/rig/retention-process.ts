@@ -1,4 +1,5 @@
-// The process of retain-main.ts behind its own proxy: it can be killed at any of its statements, and is restarted.
+// The process of retain-main.ts behind its own proxy: it can be killed at any of its statements,
+// and is restarted.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';

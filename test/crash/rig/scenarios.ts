@@ -1,5 +1,6 @@
-// Small scenarios of sessions that interact: how each begins, when it is over, and what must hold then, whichever process
-// crashed: nothing lost, doubled, announced twice or not at all, no effect twice unless its tool allows it (G1, G3, G11, G18).
+// Small scenarios of sessions that interact: how each begins, when it is over, and what must hold
+// then, whichever process crashed: nothing lost, doubled, announced twice or not at all, no effect
+// twice unless its tool allows it (G1, G3, G11, G18).
 import type { AcceptedMessage } from './api-client.ts';
 import type { CrashRig } from './crash-rig.ts';
 import { isQuiet, keyOf, readFamilyRows, readInputs, readLeftovers, readRuns } from './family-rows.ts';
@@ -12,7 +13,9 @@ export interface Scenario {
   runs: number;
   /** The statements that are struck; absent: as the sweep chooses. */
   kinds?: readonly string[];
-  /** Sends the first message; `begun` resolves when its first turn is open or a process was struck. */
+  /**
+   * Sends the first message; `begun` resolves when its first turn is open or a process was struck.
+   */
   begin(rig: CrashRig, play: Play, begun: Promise<unknown>): Promise<void>;
   /** Returns what is wrong, one sentence each. */
   judge(rig: CrashRig, play: Play): Promise<string[]>;
@@ -24,7 +27,10 @@ export interface Play {
   messages: AcceptedMessage[];
 }
 
-/** A turn with an effect and a delivery, which is tried again and again, and its session as it is after it. */
+/**
+ * A turn with an effect and a delivery, which is tried again and again, and its session as it is
+ * after it.
+ */
 interface Original {
   turnId: string;
   rows: Record<string, string>;
@@ -42,7 +48,10 @@ async function makeOriginal(rig: CrashRig): Promise<Original> {
   return { turnId, rows: await readFamilyRows(rig, ORIGINAL.session) };
 }
 
-/** The try has the recorded result for the effect that the original had, and has not run the other one. */
+/**
+ * The try has the recorded result for the effect that the original had, and has not run the other
+ * one.
+ */
 async function judgeTry(rig: CrashRig, play: Play): Promise<string[]> {
   const [original, rows] = [await originals.get(rig), await readFamilyRows(rig, play.session)];
   const results = (await rig.client.transcript(keyOf(play.session)))
@@ -230,7 +239,10 @@ function judgeMarkers({ messages }: Play, said: string): string[] {
     : [...faults, `the messages are out of order: ${places.join(', ')}`];
 }
 
-/** Each run was spawned once, ended well, and its end was announced once to the session that spawned it, with its text. */
+/**
+ * Each run was spawned once, ended well, and its end was announced once to the session that spawned
+ * it, with its text.
+ */
 async function judgeRuns(rig: CrashRig, play: Play): Promise<string[]> {
   const runs = await readRuns(rig, play.session);
   const labels = runs.map(({ label }) => label);
@@ -272,10 +284,12 @@ function wasUnknown(rig: CrashRig, play: Play): boolean {
 }
 
 /**
- * Every request was well-formed, and no request of a session has an older epoch than an earlier one. One such request per session is tolerated:
- * the struck process runs other sessions too, and can be frozen between its last check of the lease and the write to the socket. That takes about
- * 0.1 ms, and several ms on a busy machine. The gap cannot be closed, because a provider knows no epochs, so requiring none would depend on timing.
- * test/model/late-call.test.ts requires that a freeze at any earlier point leaves the request unsent.
+ * Every request was well-formed, and no request of a session has an older epoch than an earlier
+ * one. One such request per session is tolerated: the struck process runs other sessions too, and
+ * can be frozen between its last check of the lease and the write to the socket. That takes about
+ * 0.1 ms, and several ms on a busy machine. The gap cannot be closed, because a provider knows no
+ * epochs, so requiring none would depend on timing. test/model/late-call.test.ts requires that a
+ * freeze at any earlier point leaves the request unsent.
  */
 function judgeRequests(rig: CrashRig, play: Play): string[] {
   const faults: string[] = [];
@@ -300,6 +314,7 @@ async function judgeHints(rig: CrashRig, play: Play): Promise<string[]> {
   const said = (await readInputs(rig, keyOf(play.session))).join('\n');
   const times = said.split('The previous agent run was aborted by the user').length - 1;
   const expected = play.messages[0]?.status === 'cancelled' ? 1 : 0;
-  // If a turn was struck before it was open, the next turn answers its message, and no turn was stopped.
+  // If a turn was struck before it was open, the next turn answers its message, and no turn was
+  // stopped.
   return times <= expected ? [] : [`the abort hint came ${times} times`];
 }

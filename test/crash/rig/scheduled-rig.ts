@@ -1,4 +1,5 @@
-// A crash rig with schedulers: creates crons and polls over HTTP, and reads their results from the tables.
+// A crash rig with schedulers: creates crons and polls over HTTP, and reads their results from the
+// tables.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +17,10 @@ export interface ScheduledRig extends CrashRig {
   rows<Row extends object>(sql: string, values?: unknown[]): Promise<Row[]>;
 }
 
-/** Starts an api, workers and schedulers; `settings` are merged into the configuration of crash tests. */
+/**
+ * Starts an api, workers and schedulers; `settings` are merged into the configuration of crash
+ * tests.
+ */
 export async function startScheduledRig(options: {
   databaseUrl: string;
   workers: number;

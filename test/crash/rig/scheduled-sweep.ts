@@ -1,5 +1,5 @@
-// A sweep of scenes with schedulers and workers: at each point the first process that reaches a statement is struck, the
-// others continue, and the scene is judged when it is over.
+// A sweep of scenes with schedulers and workers: at each point the first process that reaches a
+// statement is struck, the others continue, and the scene is judged when it is over.
 import { isLongForm } from '../../servers/test-form.ts';
 import { nameOfAny, strikeAny, type AnyPoint } from './strike-any.ts';
 import { isFullSweep, printPoints } from './sweep-points.ts';
@@ -45,7 +45,10 @@ export async function sweepScenes<Scene>(
   return { faults, missed };
 }
 
-/** Long form: one of every second pair, alternating, for kills, and of every fourth pair for the other faults. Short form: one of them. */
+/**
+ * Long form: one of every second pair, alternating, for kills, and of every fourth pair for the
+ * other faults. Short form: one of them.
+ */
 function pointsOf(
   { name, shortFrom }: Pick<ScheduledPlay<never>, 'name' | 'shortFrom'>,
   { kinds, fault, ofEach }: Required<Pick<SceneSweep, 'kinds' | 'fault' | 'ofEach'>>,

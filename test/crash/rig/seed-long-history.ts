@@ -1,15 +1,21 @@
-// Stores a history that the next turn of its session has to compact, and a script for the model's summary.
+// Stores a history that the next turn of its session has to compact, and a script for the model's
+// summary.
 import { randomUUID } from 'node:crypto';
 import type { CrashRig } from './crash-rig.ts';
 
-/** A context window that the history below exceeds, and that its summary and a conversation do not. */
+/**
+ * A context window that the history below exceeds, and that its summary and a conversation do not.
+ */
 export const smallWindow = { contextTokens: 32_000, compaction: { reserveTokens: 4_000, keepRecentTokens: 2_000 } };
 
 const turns = 20;
 const charsEach = 2_600;
 const fill = 'The quick brown fox jumps over the lazy dog. ';
 
-/** Makes an idle session with about 26,000 tokens of history; the model will write `note` to its memory. */
+/**
+ * Makes an idle session with about 26,000 tokens of history; the model will write `note` to its
+ * memory.
+ */
 export async function seedLongHistory(rig: CrashRig, session: string, note: string): Promise<void> {
   const texts = Array.from({ length: turns * 2 }, (_, index) =>
     `${index === 0 ? `<<tool: memory_append {"text": "${note}"}>> ` : ''}${index}: ${fill.repeat(60)}`.slice(

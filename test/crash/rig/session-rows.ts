@@ -39,7 +39,10 @@ export async function readEpoch(rig: CrashRig, session: string): Promise<number>
   return Number(rows[0]?.epoch ?? 0);
 }
 
-/** The ids of tool calls without a result whose intent was committed before that time: their worker may have begun them. */
+/**
+ * The ids of tool calls without a result whose intent was committed before that time: their worker
+ * may have begun them.
+ */
 export async function readRunningCalls(rig: CrashRig, session: string, committedBefore: Date): Promise<string[]> {
   const rows = await readToolCalls(
     rig.database,

@@ -1,8 +1,12 @@
-// The purpose of a round trip, derived from the comment that begins its SQL, or from its first words.
-// A turn's own statements are distinguished from what a worker does periodically, whether or not there is work.
+// The purpose of a round trip, derived from the comment that begins its SQL, or from its first
+// words. A turn's own statements are distinguished from what a worker does periodically, whether or
+// not there is work.
 import type { RoundTrip } from '../../servers/round-trips.ts';
 
-/** Statements that a worker repeats periodically or for a new connection: they occur at no fixed point of a turn. `renew` belongs to a turn. */
+/**
+ * Statements that a worker repeats periodically or for a new connection: they occur at no fixed
+ * point of a turn. `renew` belongs to a turn.
+ */
 const polls = new Set([
   'watch',
   'who-has-work',
@@ -30,7 +34,10 @@ const polls = new Set([
   'queue: other',
 ]);
 
-/** Commits of a turn: the first of them after a fault shows that another worker has resumed the session. */
+/**
+ * Commits of a turn: the first of them after a fault shows that another worker has resumed the
+ * session.
+ */
 const journal = new Set([
   'open-turn',
   'commit-step',
@@ -41,7 +48,10 @@ const journal = new Set([
   'compaction-failed',
 ]);
 
-/** The purposes of BullMQ's statements, by the function that they call; all others only look for jobs. */
+/**
+ * The purposes of BullMQ's statements, by the function that they call; all others only look for
+ * jobs.
+ */
 const queueFunctions: Record<string, string> = {
   add_job: 'queue: add',
   add_jobs_bulk: 'queue: add',

@@ -1,5 +1,5 @@
-// A fault that strikes the first of several processes that reaches a round trip while a scene is played: the process is killed, frozen until
-// the scene is over, or cut off.
+// A fault that strikes the first of several processes that reaches a round trip while a scene is
+// played: the process is killed, frozen until the scene is over, or cut off.
 import type { HeldBytes, RoundTrip } from '../../servers/round-trips.ts';
 import type { FaultKind } from './fault.ts';
 import { kindOf } from './statement-kinds.ts';
@@ -11,7 +11,10 @@ export interface AnyPoint {
   when: 'before' | 'after';
   /** Which statement, see `kindOf`. */
   kind: string;
-  /** Which one of its kind since the scene began, counted over all processes from 1; absent: the first. */
+  /**
+   * Which one of its kind since the scene began, counted over all processes from 1; absent: the
+   * first.
+   */
   ordinal?: number;
   /** Which round trips are of the kind; absent: by `kindOf`. */
   matches?: (trip: RoundTrip) => boolean;
@@ -22,11 +25,17 @@ export function nameOfAny({ fault, when, kind, ordinal }: AnyPoint): string {
   return `${fault} ${when} ${kind}${ordinal === undefined ? '' : ` ${ordinal}`}`;
 }
 
-/** Periodic rounds of a process that woke: after so many it has finished everything that it was doing when it was frozen. */
+/**
+ * Periodic rounds of a process that woke: after so many it has finished everything that it was
+ * doing when it was frozen.
+ */
 const wokenRounds = 2;
 const wokenMsMax = 120_000;
 
-/** Which process reaches a round trip, and whether one does, depends on a race: on what it knows already, and on the others. */
+/**
+ * Which process reaches a round trip, and whether one does, depends on a race: on what it knows
+ * already, and on the others.
+ */
 const triesMax = 4;
 
 interface StruckScene {
@@ -55,8 +64,8 @@ export async function strikeReached(
 }
 
 /**
- * Plays the scene with the fault and judges it when it is over, and again when a frozen process has woken: the same must hold.
- * `isStruck` is false when no process reached that statement.
+ * Plays the scene with the fault and judges it when it is over, and again when a frozen process has
+ * woken: the same must hold. `isStruck` is false when no process reached that statement.
  */
 export async function strikeAny(victims: readonly Victim[], point: AnyPoint, scene: Scene): Promise<StruckScene> {
   await Promise.all(victims.map((victim) => victim.revive()));
@@ -72,7 +81,8 @@ export async function strikeAny(victims: readonly Victim[], point: AnyPoint, sce
     if (point.fault !== 'freeze') return 'drop';
     judged = scene.whileFrozen?.().catch((error: unknown) => [(error as Error).message]) ?? judged;
     await thaw.promise;
-    // The held statement goes first: its answer is the first thing that the process receives when it wakes.
+    // The held statement goes first: its answer is the first thing that the process receives when
+    // it wakes.
     setImmediate(() => victim.thaw());
     return 'forward';
   };
@@ -102,13 +112,17 @@ export async function strikeAny(victims: readonly Victim[], point: AnyPoint, sce
   } finally {
     for (const one of armed) one.disarm();
     thaw.resolve();
-    // The scene may be over before the process is dead; the next scene must not count it as running.
+    // The scene may be over before the process is dead; the next scene must not count it as
+    // running.
     await killed;
   }
   return { isStruck: struck !== null, faults };
 }
 
-/** What a process does periodically: its reconciler, its scheduler, or what an API asks of the database. */
+/**
+ * What a process does periodically: its reconciler, its scheduler, or what an API asks of the
+ * database.
+ */
 const ROUNDS: ReadonlySet<string | null> = new Set(['who-has-work', 'reconcile', 'due-crons', 'service-health']);
 
 /** True when the process has completed this many periodic rounds since now, or is dead. */

@@ -1,5 +1,6 @@
-// Plays a scenario in which the first worker that reaches a given round trip is struck, and reports the result. Round trips are
-// counted over all workers: a scenario has several sessions, and it is not known beforehand which worker runs which.
+// Plays a scenario in which the first worker that reaches a given round trip is struck, and reports
+// the result. Round trips are counted over all workers: a scenario has several sessions, and it is
+// not known beforehand which worker runs which.
 import type { CrashRig } from './crash-rig.ts';
 import { readFamilyRows } from './family-rows.ts';
 import { isOver, type Play, type Scenario } from './scenarios.ts';
@@ -16,7 +17,10 @@ export interface ScenarioReport {
 const overMsMax = 240_000;
 let plays = 0;
 
-/** The round trips of a scenario without a fault: kinds with their counts. Rejects when something is wrong even without one. */
+/**
+ * The round trips of a scenario without a fault: kinds with their counts. Rejects when something is
+ * wrong even without one.
+ */
 export async function recordScenario(rig: CrashRig, scenario: Scenario): Promise<Map<string, number>> {
   const play = newPlay();
   const counts = await countTrips(rig.workers, () => perform(rig, scenario, play));

@@ -11,7 +11,10 @@ export interface StrikeReport {
   point: StrikePoint;
   /** False when no worker reached that round trip: then nothing was tested. */
   isReached: boolean;
-  /** From the fault to the first commit of another worker in this session; null when nothing was left to do. */
+  /**
+   * From the fault to the first commit of another worker in this session; null when nothing was
+   * left to do.
+   */
   recoveryMs: number | null;
   violations: string[];
 }
@@ -27,7 +30,10 @@ export function nameOf({ fault, when, kind, ordinal }: StrikePoint): string {
   return `${fault} ${when} ${kind} ${ordinal}`;
 }
 
-/** Runs a conversation with the fault and judges it; runs another one if the turn did not reach that round trip. */
+/**
+ * Runs a conversation with the fault and judges it; runs another one if the turn did not reach that
+ * round trip.
+ */
 export async function strike(rig: CrashRig, point: StrikePoint, kind: TalkKind = {}): Promise<StrikeReport> {
   let report = await strikeOnce(rig, point, kind);
   for (let tries = 1; tries < triesMax && !report.isReached && report.violations.length === 0; tries += 1) {
@@ -59,7 +65,10 @@ async function strikeOnce(rig: CrashRig, point: StrikePoint, kind: TalkKind): Pr
   };
 }
 
-/** Waits until two workers are ready: a victim and one that continues. Workers that were killed restart meanwhile. */
+/**
+ * Waits until two workers are ready: a victim and one that continues. Workers that were killed
+ * restart meanwhile.
+ */
 async function waitForTwo(rig: CrashRig): Promise<void> {
   const revivals = rig.workers.filter((worker) => !worker.isReady).map((worker) => worker.revive());
   while (rig.workers.filter((worker) => worker.isReady).length < 2) {
@@ -68,7 +77,10 @@ async function waitForTwo(rig: CrashRig): Promise<void> {
   }
 }
 
-/** The round trips of the first turn of a conversation without a fault: kinds with their counts, in order. */
+/**
+ * The round trips of the first turn of a conversation without a fault: kinds with their counts, in
+ * order.
+ */
 export async function recordTurn(rig: CrashRig, talkKind: TalkKind = {}): Promise<Map<string, number>> {
   const talk = newConversation(talkKind);
   const trips: { worker: Victim; kind: string }[] = [];

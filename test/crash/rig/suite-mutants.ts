@@ -1,4 +1,5 @@
-// The safeguards of batches, the provider lane, budgets, rate limits and files, each with the test that fails without it.
+// The safeguards of batches, the provider lane, budgets, rate limits and files, each with the test
+// that fails without it.
 import type { SourceChange } from './mutant.ts';
 
 /** A safeguard and how it is switched off. */

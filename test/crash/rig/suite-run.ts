@@ -5,7 +5,10 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
-/** A test that has not ended by then has failed: without a safeguard, what it waits for may never happen. */
+/**
+ * A test that has not ended by then has failed: without a safeguard, what it waits for may never
+ * happen.
+ */
 const TEST_MS_MAX = 60_000;
 
 export interface NamedTest {
@@ -24,7 +27,9 @@ interface Report {
   testResults: { assertionResults: { title: string; status: string; failureMessages: string[] }[] }[];
 }
 
-/** Runs one integration test. Throws when the run ends without a report of exactly one such test. */
+/**
+ * Runs one integration test. Throws when the run ends without a report of exactly one such test.
+ */
 export async function runTest(rootDir: string, { file, title }: NamedTest): Promise<TestEnd> {
   const report = join(rootDir, 'report.json');
   rmSync(report, { force: true });

@@ -1,5 +1,5 @@
-// A sweep of kills over a scene of one turn: its round trips are recorded, and it is played again for each that is chosen, with the worker killed that
-// reaches it.
+// A sweep of kills over a scene of one turn: its round trips are recorded, and it is played again
+// for each that is chosen, with the worker killed that reaches it.
 import type { RoundTrip } from '../../servers/round-trips.ts';
 import { isOfTurn, kindOf } from './statement-kinds.ts';
 import { nameOfAny, strikeReached } from './strike-any.ts';
@@ -27,7 +27,10 @@ export interface KillReport {
   missedMax: number;
 }
 
-/** The round trips of a turn while a scene is played, over all of these processes: kinds with their counts. */
+/**
+ * The round trips of a turn while a scene is played, over all of these processes: kinds with their
+ * counts.
+ */
 export async function countTrips(
   victims: readonly Victim[],
   play: () => Promise<unknown>,
@@ -42,7 +45,10 @@ export async function countTrips(
   return counts;
 }
 
-/** Kills a worker at the points of the scene that the form selects, before and after its round trips. */
+/**
+ * Kills a worker at the points of the scene that the form selects, before and after its round
+ * trips.
+ */
 export async function sweepKills(scene: KilledScene): Promise<KillReport> {
   const { name, workers, every, play, judge } = scene;
   // A process does more the first time than afterwards.

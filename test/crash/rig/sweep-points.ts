@@ -1,12 +1,13 @@
-// The points of a turn that a sweep strikes. The full sweep takes every round trip, before and after, with every fault; the short one
-// takes every kind of statement, and alternates between before and after for kinds that occur often.
+// The points of a turn that a sweep strikes. The full sweep takes every round trip, before and
+// after, with every fault; the short one takes every kind of statement, and alternates between
+// before and after for kinds that occur often.
 import { isLongForm } from '../../servers/test-form.ts';
 import type { FaultKind, StrikePoint } from './fault.ts';
 import { isJournalKind } from './statement-kinds.ts';
 
 /**
- * The workers of a sweep: one is struck while another continues. The long form has a third, so that a killed one starts again while the next
- * point is struck.
+ * The workers of a sweep: one is struck while another continues. The long form has a third, so that
+ * a killed one starts again while the next point is struck.
  */
 export const sweptWorkers = isLongForm() ? 3 : 2;
 
@@ -31,12 +32,17 @@ export function racePoints(turn: ReadonlyMap<string, number>): StrikePoint[] {
   return everyPoint(turn, 'race').filter(({ kind, when }) => when === 'before' && isJournalKind(kind));
 }
 
-/** Without those that occur by the clock: how many of these a turn has depends on how long it takes. */
+/**
+ * Without those that occur by the clock: how many of these a turn has depends on how long it takes.
+ */
 export function certain<Point extends { kind: string }>(points: readonly Point[]): Point[] {
   return points.filter(({ kind }) => !BY_CLOCK.has(kind));
 }
 
-/** Of points in pairs (before, after): both if the kind occurs once, otherwise one of them, alternating. */
+/**
+ * Of points in pairs (before, after): both if the kind occurs once, otherwise one of them,
+ * alternating.
+ */
 export function alternating(points: StrikePoint[]): StrikePoint[] {
   const counts = Map.groupBy(points, ({ kind }) => kind);
   return points.filter(({ kind, ordinal, when }) => {
@@ -52,12 +58,15 @@ export function clockPoints(fault: FaultKind): StrikePoint[] {
   );
 }
 
-/** How often these occur within a turn depends on its duration: a lease is renewed at intervals, and jobs are polled. */
+/**
+ * How often these occur within a turn depends on its duration: a lease is renewed at intervals, and
+ * jobs are polled.
+ */
 const BY_CLOCK: ReadonlySet<string> = new Set(['renew', 'watch', 'queue: take']);
 
 /**
- * The points of a sweep that were not reached, of those that every turn reaches. A worker may need one statement less than in the recorded turn;
- * that is not a fault, but it must stay rare.
+ * The points of a sweep that were not reached, of those that every turn reaches. A worker may need
+ * one statement less than in the recorded turn; that is not a fault, but it must stay rare.
  */
 export function missedPoints<Report extends { point: StrikePoint; isReached: boolean }>(
   reports: readonly Report[],

@@ -1,5 +1,6 @@
-// The points at which a process holds locks and does nothing: it has the answer of a statement of its transaction, and has not sent the next one.
-// They are found in the round trips of real work, whichever code sent them; what is sent without waiting for the answer before has no such point.
+// The points at which a process holds locks and does nothing: it has the answer of a statement of
+// its transaction, and has not sent the next one. They are found in the round trips of real work,
+// whichever code sent them; what is sent without waiting for the answer before has no such point.
 import type { RoundTrip } from '../../servers/round-trips.ts';
 import { kindOf } from './statement-kinds.ts';
 import type { Victim } from './victim.ts';
@@ -14,7 +15,10 @@ export interface TransactionPoint {
 }
 
 export interface TransactionWatch {
-  /** Plays, and resolves with the points that occurred meanwhile: of each transaction, in the order of its statements. */
+  /**
+   * Plays, and resolves with the points that occurred meanwhile: of each transaction, in the order
+   * of its statements.
+   */
   record(play: () => Promise<unknown>): Promise<TransactionPoint[]>;
   /** True for a round trip whose answer is such a point; asked when its request is complete. */
   isAt(trip: RoundTrip, point: TransactionPoint): boolean;

@@ -1,5 +1,6 @@
-// A service process that can be killed: it reaches PostgreSQL through its own proxy, so that a fault at one of its round
-// trips affects only this process. It can be killed, frozen and thawed, and restarted behind the same proxy.
+// A service process that can be killed: it reaches PostgreSQL through its own proxy, so that a
+// fault at one of its round trips affects only this process. It can be killed, frozen and thawed,
+// and restarted behind the same proxy.
 import { startPostgresProxy, type PostgresProxy } from '../../servers/postgres-proxy.ts';
 import type { RoundTrip } from '../../servers/round-trips.ts';
 import { startServiceProcess, type ServiceProcess } from '../../servers/service-process.ts';
@@ -49,7 +50,10 @@ export class Victim {
     return this.isAlive && this.#reviving === null;
   }
 
-  /** Starts the process again when it is dead; resolves when it is ready. Calls during a start share it. */
+  /**
+   * Starts the process again when it is dead; resolves when it is ready. Calls during a start share
+   * it.
+   */
   revive(): Promise<void> {
     if (this.isReady) return Promise.resolve();
     this.#reviving ??= this.#start().finally(() => (this.#reviving = null));

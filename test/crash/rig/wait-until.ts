@@ -1,9 +1,13 @@
-// Waits for a state that has no signal of its own, such as a row in a database, by polling with a bound.
+// Waits for a state that has no signal of its own, such as a row in a database, by polling with a
+// bound.
 import { setTimeout as delay } from 'node:timers/promises';
 
 const pollMs = 30;
 
-/** Resolves with the first value that is neither null nor false; rejects, naming `what`, when the time is over. */
+/**
+ * Resolves with the first value that is neither null nor false; rejects, naming `what`, when the
+ * time is over.
+ */
 export async function waitUntil<Value>(
   what: string,
   withinMs: number,

@@ -1,4 +1,5 @@
-// Builders for tests of crons over the store: crons that are due, and one round of a scheduler without its clock.
+// Builders for tests of crons over the store: crons that are due, and one round of a scheduler
+// without its clock.
 import type { Ring } from '../../../src/kernel/queue/after-commit.ts';
 import { loadConfig, type Config } from '../../../src/config.ts';
 import { cronInput } from '../../../src/features/crons/config.ts';

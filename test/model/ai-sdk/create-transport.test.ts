@@ -1,5 +1,6 @@
-// Goal: a call through a package of the AI SDK keeps what holds for every call: its bytes are recorded, nothing is sent after its lease, its
-// answer is bounded, and each failure has its own error. Method: a real server of the other API, and real packages.
+// Goal: a call through a package of the AI SDK keeps what holds for every call: its bytes are
+// recorded, nothing is sent after its lease, its answer is bounded, and each failure has its own
+// error. Method: a real server of the other API, and real packages.
 import { hash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { mkdtempSync, rmSync } from 'node:fs';

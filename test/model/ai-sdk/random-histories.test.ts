@@ -1,6 +1,7 @@
-// Goal: no history is refused by a provider, whatever faults it has and whichever model wrote it. Method: random histories (2,000 in the full
-// form) pass through the rules of each family and the provider packages. What would be sent is read by the scripted model, which checks what the
-// APIs check.
+// Goal: no history is refused by a provider, whatever faults it has and whichever model wrote it.
+// Method: random histories (2,000 in the full form) pass through the rules of each family and the
+// provider packages. What would be sent is read by the scripted model, which checks what the APIs
+// check.
 import { expect, test } from 'vitest';
 import { readChat } from '../../../scripted-model/wires/read-chat.ts';
 import { readGemini } from '../../../scripted-model/wires/read-gemini.ts';

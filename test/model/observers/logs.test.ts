@@ -1,4 +1,5 @@
-// The payload log and the cache trace: what they write of real calls, what they leave out, and that a fault of theirs affects no call.
+// The payload log and the cache trace: what they write of real calls, what they leave out, and that
+// a fault of theirs affects no call.
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// A plugin for tests that serves its own models: each answers with the last text that it received, in capitals.
+// A plugin for tests that serves its own models: each answers with the last text that it received,
+// in capitals.
 import type { PluginApi } from '../../../src/plugins/plugin-api.ts';
 
 export const id = 'capitals';

@@ -1,5 +1,6 @@
-// Two plugins in one: handlers that change a prompt depending on the session's key, and that write their input to a file. The
-// key selects the change: `dm:context-1` gets contexts, `dm:inject-1` injected messages.
+// Two plugins in one: handlers that change a prompt depending on the session's key, and that write
+// their input to a file. The key selects the change: `dm:context-1` gets contexts, `dm:inject-1`
+// injected messages.
 import { appendFileSync } from 'node:fs';
 import type { PluginApi, PromptHookResult } from '../../../src/plugins/plugin-api.ts';
 

@@ -20,7 +20,9 @@ export interface ReceivedRequest {
   system: Block[];
   systemText: string;
   messages: WireMessage[];
-  /** The text of the last user message: the prompt of the turn, unless tools have answered since. */
+  /**
+   * The text of the last user message: the prompt of the turn, unless tools have answered since.
+   */
   prompt: string;
   /** Everything before it. */
   history: WireMessage[];

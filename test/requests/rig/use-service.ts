@@ -1,5 +1,6 @@
-// A whole service of one real process for the tests of a file, with a workspace of the test's, and the requests that its model server
-// received: what the model was sent is read there and nowhere else.
+// A whole service of one real process for the tests of a file, with a workspace of the test's, and
+// the requests that its model server received: what the model was sent is read there and nowhere
+// else.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { waitUntil } from '../../crash/rig/wait-until.ts';
@@ -99,7 +100,8 @@ async function startService(rig: ServiceRig, files: Record<string, string>): Pro
       if (status !== 202) throw new Error(`expected 202, got ${status}: ${JSON.stringify(body)}`);
     },
     async stop(session) {
-      // The tool call comes first: without an answer, the directive would be merged with the next message.
+      // The tool call comes first: without an answer, the directive would be merged with the next
+      // message.
       const sent = await api.send(session, { text: '[[tool: session_status {}]] [[stall]]' });
       await waitUntil('the model is asked again', runsWithinMs, () =>
         requestsOf(rig, session).some(({ messages }) => messages.at(-1)?.content[0]?.type === 'tool_result'),

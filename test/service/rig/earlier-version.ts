@@ -1,4 +1,5 @@
-// An earlier version of Holdfast: the sources of a commit of this repository, in a temporary folder.
+// An earlier version of Holdfast: the sources of a commit of this repository, in a temporary
+// folder.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
@@ -6,7 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The last commit before all inputs, waits and transactions got one way each. Its layout ends with migration 0099. */
+/**
+ * The last commit before all inputs, waits and transactions got one way each. Its layout ends with
+ * migration 0099.
+ */
 export const EARLIER_COMMIT = '2a010402f0d027a7173caf2ab7a04a916c01332d';
 
 const own = fileURLToPath(new URL('../../..', import.meta.url));
@@ -22,7 +26,10 @@ export function hasCommit(commit: string): boolean {
   }
 }
 
-/** Makes it in a new folder; `remove` deletes the folder. Its packages are those of this tree, unless it needs others. */
+/**
+ * Makes it in a new folder; `remove` deletes the folder. Its packages are those of this tree,
+ * unless it needs others.
+ */
 export function makeEarlierVersion(commit: string): { rootDir: string; remove(): void } {
   const rootDir = mkdtempSync(join(tmpdir(), 'holdfast-earlier-'));
   const archive = execFileSync('git', ['archive', '--format=tar', commit], { cwd: own, maxBuffer: ARCHIVE_BYTES_MAX });

@@ -1,5 +1,6 @@
-// A client of an event stream that behaves like a browser: it keeps every event in the order of arrival and, when the connection ends,
-// reconnects with the last id that it saw, until it is closed or the server answers 204.
+// A client of an event stream that behaves like a browser: it keeps every event in the order of
+// arrival and, when the connection ends, reconnects with the last id that it saw, until it is
+// closed or the server answers 204.
 import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 
@@ -18,7 +19,10 @@ export interface EventFollower {
   leave(): Promise<void>;
 }
 
-/** Between two attempts to connect; a server sends one second as `retry`, which would only slow the test down. */
+/**
+ * Between two attempts to connect; a server sends one second as `retry`, which would only slow the
+ * test down.
+ */
 const reconnectMs = 30;
 
 /** Begins to follow; resolves when it is connected for the first time. */

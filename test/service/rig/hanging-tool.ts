@@ -1,5 +1,6 @@
-// A tool that hangs in the file system when it first runs, in more calls than Node has threads. A service loads this module as a plugin;
-// `HANGING_PIPE` names a pipe without a writer. Whether it has run, it notes in a file beside the pipe.
+// A tool that hangs in the file system when it first runs, in more calls than Node has threads. A
+// service loads this module as a plugin; `HANGING_PIPE` names a pipe without a writer. Whether it
+// has run, it notes in a file beside the pipe.
 import { existsSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { z } from 'zod';

@@ -1,4 +1,5 @@
-// What must hold when all work of a service is over, whichever processes did it: each message was answered once, each slot fired once, and nothing is left.
+// What must hold when all work of a service is over, whichever processes did it: each message was
+// answered once, each slot fired once, and nothing is left.
 import type { Message } from './service-api.ts';
 import type { ServiceRig } from './service-rig.ts';
 
@@ -19,7 +20,9 @@ export async function readOpen(rig: ServiceRig): Promise<string[]> {
   return found.filter(({ n }) => n > 0).map(({ what, n }) => `${n} ${what}`);
 }
 
-/** Every message was answered as it asked, and was said once; those of the backlog in their order. */
+/**
+ * Every message was answered as it asked, and was said once; those of the backlog in their order.
+ */
 export async function judgeSent(
   rig: ServiceRig,
   sent: readonly [string, { message: Message; reply: string }][],

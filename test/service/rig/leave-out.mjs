@@ -1,4 +1,5 @@
-// Loaded before the service by `node --import`: removes the lines of features from src/features.ts, as a person would who does not want them.
+// Loaded before the service by `node --import`: removes the lines of features from src/features.ts,
+// as a person would who does not want them.
 import { registerHooks } from 'node:module';
 
 const names = (process.env.TEST_LEAVES_OUT ?? '').split(',').filter(Boolean);

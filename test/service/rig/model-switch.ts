@@ -1,4 +1,5 @@
-// A switch between a worker and its model. While it is off, every call gets a connection that is closed immediately.
+// A switch between a worker and its model. While it is off, every call gets a connection that is
+// closed immediately.
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 

@@ -1,5 +1,5 @@
-// An MCP server with notes that others have written: it reads them, deletes them and publishes them, and appends what it has done to a file.
-// `node notes-server.ts <folder>`.
+// An MCP server with notes that others have written: it reads them, deletes them and publishes
+// them, and appends what it has done to a file. `node notes-server.ts <folder>`.
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';

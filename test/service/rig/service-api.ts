@@ -1,4 +1,5 @@
-// The API as its clients use it, over real HTTP. The whole answer is returned, whatever its status: the tests judge it.
+// The API as its clients use it, over real HTTP. The whole answer is returned, whatever its status:
+// the tests judge it.
 import { randomUUID } from 'node:crypto';
 import { waitUntil } from '../../crash/rig/wait-until.ts';
 
@@ -20,7 +21,10 @@ export interface Message {
 export interface ServiceApi {
   /** Rejects when there is no answer. */
   ask(method: string, path: string, body?: object, headers?: Record<string, string>): Promise<ServiceAnswer>;
-  /** Posts a message until it is accepted, each time with the same Idempotency-Key where the answer is that it timed out, and returns it. */
+  /**
+   * Posts a message until it is accepted, each time with the same Idempotency-Key where the answer
+   * is that it timed out, and returns it.
+   */
   send(session: string, message: object): Promise<Message>;
   /** Waits until the message is settled and returns it. */
   settled(message: { id: string }): Promise<Message>;

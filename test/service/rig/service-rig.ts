@@ -1,6 +1,6 @@
-// A whole service of real processes, as its users run it: a database, a queue of either kind, a model server, a server that counts
-// effects, and any number of processes with any roles. Every line that a process prints is kept. The product has no code for
-// these tests.
+// A whole service of real processes, as its users run it: a database, a queue of either kind, a
+// model server, a server that counts effects, and any number of processes with any roles. Every
+// line that a process prints is kept. The product has no code for these tests.
 import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,21 +21,26 @@ const reconcileMs = 500;
 export const apiKey = 'hf_service_tests_0123456789';
 
 /**
- * How late a guaranteed time limit may be reached, because the machine is busy. The work that a test ends would otherwise run for ten minutes,
- * so the bound still shows that it was ended, and by what.
+ * How late a guaranteed time limit may be reached, because the machine is busy. The work that a
+ * test ends would otherwise run for ten minutes, so the bound still shows that it was ended, and by
+ * what.
  */
 export const busyMachineMs = 60_000;
 
 /**
- * Where BullMQ keeps its data: each suite must pass for all of them, each with its own service. The short form uses one: the differences
- * between the queues are covered by their conformance tests, which run on both.
+ * Where BullMQ keeps its data: each suite must pass for all of them, each with its own service. The
+ * short form uses one: the differences between the queues are covered by their conformance tests,
+ * which run on both.
  */
 export const queues: { queue: Queue }[] = [
   { queue: 'postgres' },
   ...(isLongForm() && isRedisWanted() ? [{ queue: 'redis' as const }] : []),
 ];
 
-/** Describes a suite for each queue; the two run at the same time, because they mostly wait, and each runs its tests in order. */
+/**
+ * Describes a suite for each queue; the two run at the same time, because they mostly wait, and
+ * each runs its tests in order.
+ */
 export function onEachQueueAtOnce(suite: (queue: Queue) => void): void {
   describe.concurrent.each(queues)('with the queue in $queue', ({ queue }) => {
     describe('the service', { concurrent: false }, () => suite(queue));
@@ -82,7 +87,10 @@ export interface ServiceRig {
   logs: string[];
   /** Starts a process; it is killed with the rig. */
   start(roles: string, own?: ProcessOptions): Promise<RunningProcess>;
-  /** Ends a process with SIGKILL, and its leases with it, so that its work is taken over immediately. */
+  /**
+   * Ends a process with SIGKILL, and its leases with it, so that its work is taken over
+   * immediately.
+   */
   kill(process: RunningProcess): Promise<void>;
   /** A tool call of the model that does not end before the test opens the gate. */
   gate(): Gate;
@@ -96,7 +104,10 @@ export interface ServiceRig {
 }
 
 const pluginPath = fileURLToPath(new URL('../../tools/http-effect-tool.ts', import.meta.url));
-/** The tables with leases of workers, and their columns with the owner: host, process id and a unique part. */
+/**
+ * The tables with leases of workers, and their columns with the owner: host, process id and a
+ * unique part.
+ */
 const LEASES = { sessions: 'owner', deliveries: 'owner', processes: 'worker' };
 const readyWithinMs = 240_000;
 const recordedRequestsMax = 5_000;

@@ -1,6 +1,7 @@
-// Clients that keep a service busy, one session each: every message asks for a tool loop, contains its own marker and is answered with
-// it. A client sends a message until it is accepted, always with the same Idempotency-Key, and records how each request was
-// answered. `judge` checks the end state.
+// Clients that keep a service busy, one session each: every message asks for a tool loop, contains
+// its own marker and is answered with it. A client sends a message until it is accepted, always
+// with the same Idempotency-Key, and records how each request was answered. `judge` checks the end
+// state.
 import { setTimeout as delay } from 'node:timers/promises';
 import { waitUntil } from '../../crash/rig/wait-until.ts';
 import type { ServiceAnswer, ServiceApi } from './service-api.ts';
@@ -128,7 +129,10 @@ export async function untilQuiet(rig: ServiceRig, name: string, withinMs: number
   );
 }
 
-/** Returns what is wrong once all work is done, one sentence each. Effects of the idempotent tool may be repeated after a crash. */
+/**
+ * Returns what is wrong once all work is done, one sentence each. Effects of the idempotent tool
+ * may be repeated after a crash.
+ */
 export async function judge(rig: ServiceRig, name: string, sent: SentMessage[]): Promise<string[]> {
   const rows = await rig.rows<{
     session: string;
@@ -160,7 +164,10 @@ export async function judge(rig: ServiceRig, name: string, sent: SentMessage[]):
   ];
 }
 
-/** Each input is in the transcript once, in the order of the inbox, and so are each session's replies. */
+/**
+ * Each input is in the transcript once, in the order of the inbox, and so are each session's
+ * replies.
+ */
 async function judgeTranscripts(
   rig: ServiceRig,
   name: string,

@@ -1,5 +1,5 @@
-// A receiver of replies: a server that records each webhook that reached it, and answers when and how the test says. It can
-// be stopped and started again on the same port.
+// A receiver of replies: a server that records each webhook that reached it, and answers when and
+// how the test says. It can be stopped and started again on the same port.
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,6 +1,7 @@
-// One of everything that waits or runs, so that it is in flight while processes of a service are replaced: requests for approvals, calls of external
-// tools, tasks of an MCP server, turns that a budget parks, subagents, delayed messages, a queued backlog, crons, polls, a batch that is fed, and a
-// batch of the provider. `judge` says what is wrong when all of it is over.
+// One of everything that waits or runs, so that it is in flight while processes of a service are
+// replaced: requests for approvals, calls of external tools, tasks of an MCP server, turns that a
+// budget parks, subagents, delayed messages, a queued backlog, crons, polls, a batch that is fed,
+// and a batch of the provider. `judge` says what is wrong when all of it is over.
 import { batchPlay, type BatchScene } from '../../crash/rig/batch-play.ts';
 import type { ScheduledPlay } from '../../crash/rig/scheduled-sweep.ts';
 import { waitUntil } from '../../crash/rig/wait-until.ts';

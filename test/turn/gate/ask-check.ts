@@ -8,7 +8,9 @@ export function away(retryAfterMs: number): ModelError {
   return new ModelError({ type: 'overloaded_error', status: 503, retryAfterMs, message: 'away' });
 }
 
-/** What the check holds for a call of a session; null: it does not let it through, or holds nothing. */
+/**
+ * What the check holds for a call of a session; null: it does not let it through, or holds nothing.
+ */
 export async function holdOf(check: GateCheck, model: NamedModel, session: string): Promise<Hold | null> {
   // It reads no more of a turn than this.
   const turn = { session: { id: session }, journal: { at: { park: null } } };

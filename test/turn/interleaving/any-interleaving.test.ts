@@ -1,6 +1,7 @@
-// Any interleaving of messages in any mode, stops and crashes of workers has the result of a model in memory, and sends no request that the
-// model server refuses (G1, G3, G4, G6, G10, G12, G24). After each step, every waiting message says why it waits. Many scenarios are played
-// concurrently, each in its own session; the first that differs is shrunk as far as possible.
+// Any interleaving of messages in any mode, stops and crashes of workers has the result of a model
+// in memory, and sends no request that the model server refuses (G1, G3, G4, G6, G10, G12, G24).
+// After each step, every waiting message says why it waits. Many scenarios are played concurrently,
+// each in its own session; the first that differs is shrunk as far as possible.
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { withTestDatabase } from '../../servers/postgres.ts';

@@ -1,6 +1,7 @@
-// Plays a scenario both on the real system (PostgreSQL, a model server, workers that crash) and on the reference model, and reports
-// the differences. Everything that happens during a turn happens inside its tool, so both sides see it at the same point. After each step,
-// every waiting message has to say why it waits.
+// Plays a scenario both on the real system (PostgreSQL, a model server, workers that crash) and on
+// the reference model, and reports the differences. Everything that happens during a turn happens
+// inside its tool, so both sides see it at the same point. After each step, every waiting message
+// has to say why it waits.
 import * as fc from 'fast-check';
 import type { QueueMode } from '../../../src/core/queue-mode.ts';
 import { abortSession } from '../../../src/kernel/effects/control.ts';
@@ -16,7 +17,9 @@ import { wrongReasons, wrongReasonsPaused } from './wrong-reasons.ts';
 
 export type Action = { kind: 'send'; mode: QueueMode; route: string } | { kind: 'abort' } | { kind: 'die' };
 
-/** What arrives while nothing runs, and what happens within the following tool calls, call by call. */
+/**
+ * What arrives while nothing runs, and what happens within the following tool calls, call by call.
+ */
 interface Round {
   arrivals: Extract<Action, { kind: 'send' }>[];
   calls: Action[][];
@@ -60,7 +63,10 @@ interface Play {
 
 const plays = new Map<string, Play>();
 
-/** The tool in which the actions happen. It is never run twice: its outcome is unknown to a worker that takes the turn over. */
+/**
+ * The tool in which the actions happen. It is never run twice: its outcome is unknown to a worker
+ * that takes the turn over.
+ */
 export const stepTool: Tool = {
   spec: { name: 'step', description: 'A step', input_schema: { type: 'object', properties: {} } },
   summary: 'A step',
@@ -85,7 +91,10 @@ const TURN_TEXT = '[[tool: step {}]] [[tool: step {}]] [[reply: done]]';
 /** More than the turns and crashes of any scenario. */
 const RUNS_MAX = 60;
 
-/** Plays a scenario in its own session; resolves with what is wrong, null when nothing is. `asksWhy`: also checks why messages wait. */
+/**
+ * Plays a scenario in its own session; resolves with what is wrong, null when nothing is.
+ * `asksWhy`: also checks why messages wait.
+ */
 export async function playScenario(
   rig: TurnRig,
   { name, asksWhy }: { name: string; asksWhy: boolean },
@@ -134,7 +143,8 @@ export async function playScenario(
         if (!session.isBusy && !isOwed) session.start();
         isOwed = false;
         const worker = rig.worker();
-        // Its lease is long enough: no lease is renewed, and only the writes of the turn check for a stop.
+        // Its lease is long enough: no lease is renewed, and only the writes of the turn check for
+        // a stop.
         worker.stop();
         const end = await Promise.race([worker.run(name), died.promise]);
         if (end === 'died') {

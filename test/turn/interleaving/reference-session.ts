@@ -1,5 +1,6 @@
-// The guarantees of a session, as a model in memory: which messages wait, which a turn takes, which join it, and how each ends. It is written
-// from the rules of the queue modes alone, without rows or workers.
+// The guarantees of a session, as a model in memory: which messages wait, which a turn takes, which
+// join it, and how each ends. It is written from the rules of the queue modes alone, without rows
+// or workers.
 import type { QueueMode } from '../../../src/core/queue-mode.ts';
 
 export type Fate = 'answered' | 'cancelled' | 'dropped' | 'failed';
@@ -70,7 +71,10 @@ export class ReferenceSession {
     this.#hasNewSteer = false;
   }
 
-  /** The worker of the turn has crashed in a batch, and another takes over: it ends the batch, and looks for messages that have arrived. */
+  /**
+   * The worker of the turn has crashed in a batch, and another takes over: it ends the batch, and
+   * looks for messages that have arrived.
+   */
   takeOver(): void {
     this.#hasNewSteer = this.#wasEverSteered;
     this.endBatch();

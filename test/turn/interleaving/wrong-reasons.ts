@@ -1,4 +1,5 @@
-// Whether every message that waits in a session of a scenario says why it waits, and says what the scenario knows.
+// Whether every message that waits in a session of a scenario says why it waits, and says what the
+// scenario knows.
 import { pause, resume } from '../../../src/kernel/processes/pause.ts';
 import { listWaiting } from '../../../src/kernel/views/waiting.ts';
 import { reportWorker } from '../../../src/kernel/processes/report-worker.ts';
@@ -10,7 +11,10 @@ import type { TurnRig } from '../turn-rig.ts';
 /** More than a scenario has. */
 const MESSAGES_MAX = 200;
 
-/** A process with free slots, whose report stays fresh however long the test takes: what waits does not wait for a worker. */
+/**
+ * A process with free slots, whose report stays fresh however long the test takes: what waits does
+ * not wait for a worker.
+ */
 export async function reportFreeWorker(rig: TurnRig): Promise<void> {
   const identity = { id: newId<string>(), name: 'free', host: 'host', pid: 1, roles: ['worker'], version: '1.0.0' };
   const facts = { isQueueAway: false, isDraining: false, isReconcilerStalled: false };
@@ -18,7 +22,10 @@ export async function reportFreeWorker(rig: TurnRig): Promise<void> {
   await changeWorkers(rig, {}, { seenAt: ahead('1 day') });
 }
 
-/** Resolves with how the reasons of what waits in a session differ from the expected one; null: each message has it. */
+/**
+ * Resolves with how the reasons of what waits in a session differ from the expected one; null: each
+ * message has it.
+ */
 export async function wrongReasons(rig: TurnRig, sessionKey: string, expected: string): Promise<string | null> {
   const page = { limit: MESSAGES_MAX, after: null };
   const { items } = await listWaiting(rig.database.views, { sessionKey }, page);

@@ -1,4 +1,5 @@
-// What a lane does when it has more work than slots, on any backend: long jobs beside short ones, a backlog, a drain with jobs that wait.
+// What a lane does when it has more work than slots, on any backend: long jobs beside short ones, a
+// backlog, a drain with jobs that wait.
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Ring } from '../../../jobs/index.ts';
 import { createLogger } from '../../../src/logger.ts';
@@ -47,8 +48,9 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     },
   );
 
-  // Goal: a lane that is full for long does not fill the queue. Method: its jobs are held, and rounds of the reconciler follow each other until each
-  // session was looked at twice. The held jobs do not claim their sessions, so even their rings seem to be lost.
+  // Goal: a lane that is full for long does not fill the queue. Method: its jobs are held, and
+  // rounds of the reconciler follow each other until each session was looked at twice. The held
+  // jobs do not claim their sessions, so even their rings seem to be lost.
   test('a backlog makes at most one additional job per session while the lane is full, and none is lost (G22)', async () => {
     const count = isLongForm() ? 10_000 : 300;
     const store = await createStoreRig();

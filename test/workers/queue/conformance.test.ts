@@ -47,7 +47,8 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     }
   });
 
-  // Goal: a worker that has lost the connection on which it waits for jobs does not wait for its next poll. Method: that poll is an hour away.
+  // Goal: a worker that has lost the connection on which it waits for jobs does not wait for its
+  // next poll. Method: that poll is an hour away.
   test('a ring is heard within 500 ms after the listening connection was ended', async () => {
     const there = await openQueueRig({ ...server, sleepMs: 3_600_000 });
     const here = await openQueueRig(server);
@@ -117,8 +118,9 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     expect(seen.sessions).toEqual([first, high, normal, low, lower].map(({ sessionId }) => sessionId));
   });
 
-  // Goal: neither a long queue nor a worker with many jobs to claim is rung for twice, and a worker that has crashed before it claimed is. Method: a job is
-  // held, which a crashed worker has fetched as far as the queue knows; a third of the lease is over immediately, or after an hour.
+  // Goal: neither a long queue nor a worker with many jobs to claim is rung for twice, and a worker
+  // that has crashed before it claimed is. Method: a job is held, which a crashed worker has
+  // fetched as far as the queue knows; a third of the lease is over immediately, or after an hour.
   test('a job that waits, or was fetched less than a third of a lease ago, needs no other (G10)', async () => {
     const { doorbell, startWorker, backend } = await openQueueRig(server);
     const seen = new Seen();

@@ -1,4 +1,5 @@
-// A worker process that takes jobs and never ends them, for tests that kill it. It prints each session that it receives to stdout.
+// A worker process that takes jobs and never ends them, for tests that kill it. It prints each
+// session that it receives to stdout.
 import { openQueueBackend } from '../../../workers/queue/open-queue-backend.ts';
 import { startLaneWorker } from '../../../workers/queue/start-lane-worker.ts';
 

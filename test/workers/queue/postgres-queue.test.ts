@@ -1,4 +1,5 @@
-// Guarantees of the queue in PostgreSQL only: few connections, which recover, and so does its schema.
+// Guarantees of the queue in PostgreSQL only: few connections, which recover, and so does its
+// schema.
 import type { Queue } from 'bullmq';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
@@ -25,8 +26,9 @@ afterAll(async () => {
   await database.drop();
 });
 
-// Goal: emptying the queue in a test ends no statement of a worker. Method: a transaction locks one table of BullMQ, and another one when the
-// queue is being emptied; with any fixed order of locks, one of the two orders of this transaction is a deadlock.
+// Goal: emptying the queue in a test ends no statement of a worker. Method: a transaction locks one
+// table of BullMQ, and another one when the queue is being emptied; with any fixed order of locks,
+// one of the two orders of this transaction is a deadlock.
 test.each([
   ['bullmq.job', 'bullmq.job_dependency'],
   ['bullmq.job_dependency', 'bullmq.job'],
@@ -97,8 +99,9 @@ test('a connection that breaks at the first use of a queue is not remembered as 
   expect(await backend.queue('main').getJobCounts('waiting')).toEqual({ waiting: 0 });
 });
 
-// Goal: BullMQ immediately repeats a failed statement, and a database without the schema must not be queried without pause.
-// Method: the schema is deleted and stays away; a worker's statements fail one after the other, so ten of them take nine pauses.
+// Goal: BullMQ immediately repeats a failed statement, and a database without the schema must not
+// be queried without pause. Method: the schema is deleted and stays away; a worker's statements
+// fail one after the other, so ten of them take nine pauses.
 test('a worker whose statements fail pauses after each of them', async () => {
   const fresh = await withTestDatabase();
   onTestFinished(() => fresh.drop());
@@ -141,9 +144,10 @@ test('a job whose notification was lost is found by the poll', async () => {
   await seen.count(2);
 });
 
-// Goal: a job of which a worker was not notified, because it had no listening connection, does not wait for the next notification.
-// Method: the first `LISTEN` after the end of that connection fails; BullMQ then listens without polling for an hour. Its one poll
-// before that fails too, and a job has arrived meanwhile.
+// Goal: a job of which a worker was not notified, because it had no listening connection, does not
+// wait for the next notification. Method: the first `LISTEN` after the end of that connection
+// fails; BullMQ then listens without polling for an hour. Its one poll before that fails too, and a
+// job has arrived meanwhile.
 test('a job that arrived while a worker could not listen is found although the first poll for it failed (G22)', async () => {
   const here = await openQueueRig({ databaseUrl: database.url });
   const proxy = await openProxy();

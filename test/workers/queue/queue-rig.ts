@@ -1,5 +1,5 @@
-// A process's side of the queue, as the service builds it: a backend, a doorbell, workers. Everything is closed
-// at the end of the test, and the log can be read.
+// A process's side of the queue, as the service builds it: a backend, a doorbell, workers.
+// Everything is closed at the end of the test, and the log can be read.
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished } from 'vitest';
 import { createDoorbell, type Doorbell, type QueueName, type TurnRing } from '../../../jobs/index.ts';

@@ -45,7 +45,9 @@ function pastOf(verb: string): string {
   return PAST[verb] ?? (verb.endsWith('y') ? `${verb.slice(0, -1)}ied` : `${verb}ed`);
 }
 
-/** The object that a path names: what follows its list. Null: none, as when someone has signed in. */
+/**
+ * The object that a path names: what follows its list. Null: none, as when someone has signed in.
+ */
 export function objectOf(path: string): string | null {
   const object = /^(?:\/openai)?\/v1\/(?!auth\/)[^/]+\/([^/]+)/.exec(path)?.[1];
   return object === undefined ? null : decodeURIComponent(object);

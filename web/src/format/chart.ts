@@ -9,7 +9,10 @@ export const CHART_HEIGHT = 90;
 
 /** The part of a step's width that stays empty beside its bar. */
 const EMPTY_PART = 0.2;
-/** A non-zero value is never drawn lower: it stays visible beside one that is a thousand times as large. */
+/**
+ * A non-zero value is never drawn lower: it stays visible beside one that is a thousand times as
+ * large.
+ */
 const SEEN_HEIGHT = 2;
 /** About so many marks has the axis of values. */
 const MARKS = 3;
@@ -18,7 +21,10 @@ const DAY_MS = 86_400_000;
 /** The values of a series, one for each step; null: there is none. */
 export type StepValues = readonly (number | null)[];
 
-/** The bars of each series, stacked with the first at the bottom, as the `d` of a path; `top` is the value at the top of the chart. */
+/**
+ * The bars of each series, stacked with the first at the bottom, as the `d` of a path; `top` is the
+ * value at the top of the chart.
+ */
 export function barPaths(series: readonly StepValues[], top: number, chartHeight = CHART_HEIGHT): string[] {
   const steps = range(Math.max(1, ...series.map((values) => values.length)));
   const width = CHART_WIDTH / steps.length;
@@ -58,7 +64,10 @@ function round(length: number): number {
   return Math.round(length * 100) / 100;
 }
 
-/** When each step began, by date and time of day; two steps that the clocks have the same time for, as when they are put back, have their offsets. */
+/**
+ * When each step began, by date and time of day; two steps that the clocks have the same time for,
+ * as when they are put back, have their offsets.
+ */
 export function stepTexts(times: readonly string[], zone: string): string[] {
   const texts = times.map((time) => timeText(time, zone));
   return times.map((time, step) => {
@@ -74,7 +83,10 @@ function offsetText(time: string, zone: string): string {
   return parts.find(({ type }) => type === 'timeZoneName')?.value ?? '';
 }
 
-/** The names of the first step, the one in the middle and the last: the time of day, with the date when they span more than a day. */
+/**
+ * The names of the first step, the one in the middle and the last: the time of day, with the date
+ * when they span more than a day.
+ */
 export function axisTexts(times: readonly string[], zone: string): string[] {
   const last = times.length - 1;
   const steps = new Set([0, Math.floor(last / 2), last]);

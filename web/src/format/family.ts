@@ -24,7 +24,10 @@ export function nameOf({ label, task }: FamilyRun): string {
   return shortened(label ?? task, NAME_CHARS_MAX);
 }
 
-/** The rows that are shown, each run before those below it; `closed` are the runs whose rows below are not. */
+/**
+ * The rows that are shown, each run before those below it; `closed` are the runs whose rows below
+ * are not.
+ */
 export function treeRowsOf(runs: readonly FamilyRun[], closed: ReadonlySet<string>): TreeRow[] {
   const children = Map.groupBy(runs, ({ parentRunId }) => parentRunId);
   const rows: TreeRow[] = [];
@@ -41,7 +44,10 @@ export function treeRowsOf(runs: readonly FamilyRun[], closed: ReadonlySet<strin
   return rows;
 }
 
-/** The runs that a stop of a run, or of all (null), would end: their number, and the topmost of them. */
+/**
+ * The runs that a stop of a run, or of all (null), would end: their number, and the topmost of
+ * them.
+ */
 export function runningBelow(
   runs: readonly FamilyRun[],
   top: FamilyRun | null,
@@ -59,7 +65,10 @@ export function runningBelow(
   return { count, topmost };
 }
 
-/** The nearest run above a run that has not ended; null: the root is the nearest session that is active. */
+/**
+ * The nearest run above a run that has not ended; null: the root is the nearest session that is
+ * active.
+ */
 export function activeAbove(runs: readonly FamilyRun[], run: FamilyRun): FamilyRun | null {
   const above = runs.find(({ runId }) => runId === run.parentRunId);
   if (above === undefined || above.status === 'running') return above ?? null;

@@ -1,4 +1,5 @@
-// A time axis on which long idle gaps are folded: a turn that waited two hours and worked ten seconds would otherwise be a line and a dot.
+// A time axis on which long idle gaps are folded: a turn that waited two hours and worked ten
+// seconds would otherwise be a line and a dot.
 
 /** A part of the time, in milliseconds since 1970. */
 export interface Stretch {
@@ -15,7 +16,10 @@ export interface FoldedAxis {
   folds: { place: number; lengthMs: number }[];
 }
 
-/** A gap is folded when it is longer than this part of the whole; it is then drawn as long as the other part. */
+/**
+ * A gap is folded when it is longer than this part of the whole; it is then drawn as long as the
+ * other part.
+ */
 const FOLDED_PART = 0.1;
 const DRAWN_PART = 0.02;
 

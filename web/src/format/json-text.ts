@@ -1,6 +1,9 @@
 // JSON for people to read.
 
-/** Deeper values are shown without indentation, which would make their text grow with the square of their depth. */
+/**
+ * Deeper values are shown without indentation, which would make their text grow with the square of
+ * their depth.
+ */
 const DEPTH_INDENTED = 100;
 
 /** The JSON of a value, indented unless it is very deep. */
@@ -20,8 +23,8 @@ export function isWrittenNumber(value: unknown): boolean {
 }
 
 /**
- * The value of a JSON text, whose JSON has every digit again: an integer that a number would round is kept as it was written. Browsers that
- * cannot do so round it.
+ * The value of a JSON text, whose JSON has every digit again: an integer that a number would round
+ * is kept as it was written. Browsers that cannot do so round it.
  */
 export function parseKeepingIntegers(text: string): unknown {
   if (rawJson === undefined || !/\d{16}/.test(text)) return JSON.parse(text);

@@ -1,4 +1,5 @@
-// Long texts, which are shown in pieces. Positions count UTF-16 units, and no cut splits a surrogate pair.
+// Long texts, which are shown in pieces. Positions count UTF-16 units, and no cut splits a
+// surrogate pair.
 import type { Entry } from '../api.ts';
 
 /** The beginning of a text; a pair that the end would split is whole. */
@@ -7,7 +8,10 @@ export function beginningOf(text: string, chars: number): string {
   return text.slice(0, isSplit ? chars + 1 : chars);
 }
 
-/** The beginning of a text until the last line that ends within so many characters; a longer line is cut. */
+/**
+ * The beginning of a text until the last line that ends within so many characters; a longer line is
+ * cut.
+ */
 export function textUntil(text: string, chars: number): string {
   if (text.length <= chars) return text;
   const end = text.lastIndexOf('\n', chars);
@@ -20,7 +24,10 @@ export function shortened(text: string, chars: number): string {
   return beginning.length < text.length ? `${beginning}…` : text;
 }
 
-/** How many units of a cut part its entry has, 0 for an image. The rest begins there, not at the limit: the service does not split a pair either. */
+/**
+ * How many units of a cut part its entry has, 0 for an image. The rest begins there, not at the
+ * limit: the service does not split a pair either.
+ */
 export function keptCharsOf(block: Entry['content'][number]): number {
   const { content, text, thinking, data, input } = block;
   const kept = Array.isArray(content)

@@ -1,4 +1,5 @@
-// How the newest page of a transcript, which is read again and again, joins the pages that were read before.
+// How the newest page of a transcript, which is read again and again, joins the pages that were
+// read before.
 
 interface Numbered {
   seq: number;
@@ -10,8 +11,8 @@ interface NumberedPage<Item extends Numbered> {
 }
 
 /**
- * The entries of the pages with those of the newest page in place of what it covers, all newest first; null: more has happened than the newest
- * page has room for, so it does not reach the pages.
+ * The entries of the pages with those of the newest page in place of what it covers, all newest
+ * first; null: more has happened than the newest page has room for, so it does not reach the pages.
  */
 export function withNewest<Item extends Numbered>(
   pages: readonly NumberedPage<Item>[],

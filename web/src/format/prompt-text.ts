@@ -32,8 +32,9 @@ const CONTEXTS: readonly (readonly [start: string, label: string])[] = [
 ];
 
 /**
- * The pieces of a stretch of a prompt's text, which begins at `offset`; parts with the same label that follow each other are one piece. What
- * stands between two parts, such as the end of a code fence, belongs to the one before, without the blank lines at its end.
+ * The pieces of a stretch of a prompt's text, which begins at `offset`; parts with the same label
+ * that follow each other are one piece. What stands between two parts, such as the end of a code
+ * fence, belongs to the one before, without the blank lines at its end.
  */
 export function promptPieces(text: string, parts: readonly PromptPart[] | null, offset = 0): PromptPiece[] {
   const shown = (parts ?? []).filter(({ start, end }) => end > offset && start < offset + text.length);
@@ -66,7 +67,10 @@ function labelOf({ name }: PromptPart, text: string): string | null {
 /** Names of people that are shown together. */
 const SENDERS_MAX = 3;
 
-/** Who sent the messages of a prompt, by the metadata that the service put before them; null: not known. */
+/**
+ * Who sent the messages of a prompt, by the metadata that the service put before them; null: not
+ * known.
+ */
 export function sendersOf(text: string, parts: readonly PromptPart[] | null): string | null {
   const names = (parts ?? []).flatMap(({ name, start, end }) => {
     const json =

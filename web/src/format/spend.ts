@@ -57,8 +57,9 @@ function fits(model: string, pattern: string): boolean {
 }
 
 /**
- * What the cache of the provider saved in US dollars, by the standard prices of now: what was read from it, at the difference to the full price,
- * less what writing to it cost more. Null: a model that used it has no price.
+ * What the cache of the provider saved in US dollars, by the standard prices of now: what was read
+ * from it, at the difference to the full price, less what writing to it cost more. Null: a model
+ * that used it has no price.
  */
 export function cacheSavingUsd(
   byModel: readonly [model: string, sum: Spend][],
@@ -77,7 +78,10 @@ export function cacheSavingUsd(
   return saved / 1_000_000;
 }
 
-/** The expected spending of a budget at the end of its window at the present rate, in US dollars; null: its window has no end or has just begun. */
+/**
+ * The expected spending of a budget at the end of its window at the present rate, in US dollars;
+ * null: its window has no end or has just begun.
+ */
 export function forecastUsd(
   { spentUsd, startsAt, endsAt }: { spentUsd: number; startsAt: string | null; endsAt: string | null },
   nowMs: number,
@@ -88,7 +92,10 @@ export function forecastUsd(
   return passedMs <= 0 ? null : (spentUsd * (endMs - beginMs)) / passedMs;
 }
 
-/** Rows as comma-separated values (RFC 4180). A text that a spreadsheet would take for a formula begins with an apostrophe. */
+/**
+ * Rows as comma-separated values (RFC 4180). A text that a spreadsheet would take for a formula
+ * begins with an apostrophe.
+ */
 export function csvOf(rows: readonly (readonly (string | number | null)[])[]): string {
   const field = (value: string | number | null): string => {
     if (typeof value !== 'string') return value === null ? '' : String(value);

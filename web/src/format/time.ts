@@ -1,4 +1,5 @@
-// Times as people read them. Ages are measured by the clock of the service, which every answer carries: that of this device may be wrong.
+// Times as people read them. Ages are measured by the clock of the service, which every answer
+// carries: that of this device may be wrong.
 
 let aheadMs = 0;
 

@@ -1,5 +1,6 @@
-// Text of a model, a person or a tool, split into characters that are shown unchanged and characters that are shown as a mark: those without
-// width or with a change of direction could make a text look like another one.
+// Text of a model, a person or a tool, split into characters that are shown unchanged and
+// characters that are shown as a mark: those without width or with a change of direction could make
+// a text look like another one.
 
 export interface TextPiece {
   text: string;
@@ -13,9 +14,14 @@ const BELL = String.fromCodePoint(7);
 const ANSI = new RegExp(`${ESCAPE}(?:\\[[0-9;?]*[ -/]*[@-~]|\\][^${BELL}${ESCAPE}]*${BELL}?|[@-Z\\\\^_])`, 'g');
 const LETTER = String.raw`(?=[\p{L}\p{M}])[\p{scx=Arab}\p{scx=Syrc}\p{scx=Mong}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}\p{scx=Khmr}]`;
 const PICTURE = String.raw`\p{Extended_Pictographic}`;
-/** Joiners where a script or a picture needs them: between two letters, and between two pictures. */
+/**
+ * Joiners where a script or a picture needs them: between two letters, and between two pictures.
+ */
 const JOINERS = String.raw`(?<=${LETTER})[\u200c\u200d](?=${LETTER})|(?<=[${PICTURE}\p{Emoji_Modifier}\ufe0f])\u200d(?=${PICTURE})`;
-/** Control characters but newline and tab, other joiners, marks of direction, and characters without width. */
+/**
+ * Control characters but newline and tab, other joiners, marks of direction, and characters without
+ * width.
+ */
 const UNSEEN = new RegExp(
   String.raw`(?!${JOINERS})(?:(?![\n\t])\p{Cc}|[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb])`,
   'gu',

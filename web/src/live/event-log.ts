@@ -1,4 +1,5 @@
-// The latest events of a stream, up to a limit. It survives a pause: the stream resumes after the last id, so no event is missing.
+// The latest events of a stream, up to a limit. It survives a pause: the stream resumes after the
+// last id, so no event is missing.
 import { api } from '../api.ts';
 import { beginningOf } from '../format/long-text.ts';
 import type { ClientEvent, EventChoice } from '../../../src/client/create-client.ts';
@@ -25,14 +26,19 @@ const SHOWN_MS = 200;
 export interface EventLog {
   /** Oldest first. */
   readonly events: readonly LoggedEvent[];
-  /** The id after which it continues: that of the last event, or of the beginning; null: it has not begun. */
+  /**
+   * The id after which it continues: that of the last event, or of the beginning; null: it has not
+   * begun.
+   */
   readonly lastId: string | null;
   /** How many were dropped because there were too many. */
   readonly dropped: number;
   readonly state: 'connecting' | 'open' | 'broken' | 'failed';
   /** What ended the stream, with the state `failed`. */
   readonly error: unknown;
-  /** Receives events until the signal says otherwise. Called again, it continues after the last one. */
+  /**
+   * Receives events until the signal says otherwise. Called again, it continues after the last one.
+   */
   follow: (signal: AbortSignal) => void;
   clear: () => void;
   /** Calls back after changes, at most five times a second; returns the way to end that. */

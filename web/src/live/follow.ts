@@ -1,5 +1,6 @@
-// One stream of events for all tabs of a browser: the tab that holds a lock reads it and passes each event to the others. When that tab is
-// closed, the next one gets the lock and continues after the last id that it has seen.
+// One stream of events for all tabs of a browser: the tab that holds a lock reads it and passes
+// each event to the others. When that tab is closed, the next one gets the lock and continues after
+// the last id that it has seen.
 import { api, isSignedOut } from '../api.ts';
 import type { ClientEvent } from '../../../src/client/create-client.ts';
 
@@ -47,10 +48,16 @@ const TYPES = [
 /** The current state of this browser's stream. */
 export type StreamState = 'connecting' | 'open' | 'broken' | 'signed-out';
 
-/** The message of the tab that reads the stream to the others. A tab that is opened later has not seen the last id. */
+/**
+ * The message of the tab that reads the stream to the others. A tab that is opened later has not
+ * seen the last id.
+ */
 type Report = { kind: 'event'; event: ClientEvent } | { kind: 'state'; state: StreamState; lastId: string | undefined };
 
-/** The message of a newly opened tab: the reading tab answers with the state of the stream, which may not change for hours. */
+/**
+ * The message of a newly opened tab: the reading tab answers with the state of the stream, which
+ * may not change for hours.
+ */
 interface Joined {
   kind: 'joined';
 }
@@ -112,7 +119,8 @@ export function followEvents({ onEvent, onState }: Listener, signal: AbortSignal
     }
   }
 
-  // Pages that did not come over TLS or from this machine have no locks: each of their tabs reads for itself.
+  // Pages that did not come over TLS or from this machine have no locks: each of their tabs reads
+  // for itself.
   if (!('locks' in navigator)) void lead();
   else navigator.locks.request(LOCK, { signal }, lead).catch(() => undefined);
 }

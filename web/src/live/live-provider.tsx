@@ -1,5 +1,5 @@
-// Keeps what is shown up to date: events say what has changed, and what is on the screen of it is read again, at most once a second. While
-// the tab is hidden or paused, nothing is read.
+// Keeps what is shown up to date: events say what has changed, and what is on the screen of it is
+// read again, at most once a second. While the tab is hidden or paused, nothing is read.
 import { useQueryClient, type QueryClient } from '@tanstack/react-query';
 import {
   createContext,
@@ -25,7 +25,9 @@ interface Live {
 const Context = createContext<Live>({ state: 'connecting', startedTurns: 0 });
 const REFRESH_MS = 1_000;
 
-/** The first parts of the keys of queries that an event makes stale, by the first part of its type. */
+/**
+ * The first parts of the keys of queries that an event makes stale, by the first part of its type.
+ */
 const STALE_BY: Readonly<Record<string, string>> = {
   turn: 'turn session stats',
   model: 'turn session stats',
@@ -94,7 +96,10 @@ export function LiveProvider({ children }: { children: ReactNode }): ReactElemen
   const { isLive } = useSettings();
   const [state, setState] = useState<StreamState>('connecting');
   const [startedTurns, setStartedTurns] = useState(0);
-  /** Counts sign-ins in other tabs. Each restarts the stream, which has ended if it was refused, and belongs to the earlier cookie otherwise. */
+  /**
+   * Counts sign-ins in other tabs. Each restarts the stream, which has ended if it was refused, and
+   * belongs to the earlier cookie otherwise.
+   */
   const [signIns, setSignIns] = useState(0);
   const hasMissed = useRef(false);
   useEffect(
@@ -112,7 +117,10 @@ export function LiveProvider({ children }: { children: ReactNode }): ReactElemen
     }
     const stop = new AbortController();
     const refresher = createRefresher(queries);
-    /** True: events may have been missed, so all that is shown is read again when the stream is open. */
+    /**
+     * True: events may have been missed, so all that is shown is read again when the stream is
+     * open.
+     */
     let hasGap = hasMissed.current;
     let isOpen = false;
     hasMissed.current = false;
@@ -126,7 +134,8 @@ export function LiveProvider({ children }: { children: ReactNode }): ReactElemen
         onState(next) {
           setState(next);
           if (next === 'open' && hasGap) refresher.addAll();
-          // `connecting` after `open`: another tab has begun to read, which has no last id when there was no event yet.
+          // `connecting` after `open`: another tab has begun to read, which has no last id when
+          // there was no event yet.
           hasGap = next !== 'open' && (hasGap || isOpen || next === 'broken');
           isOpen = next === 'open';
         },

@@ -1,5 +1,5 @@
-// Whether the shown data can still be read: the page polls the service every few seconds, because a service without its database sends no event
-// about it.
+// Whether the shown data can still be read: the page polls the service every few seconds, because a
+// service without its database sends no event about it.
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { api } from '../api.ts';

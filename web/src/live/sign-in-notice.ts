@@ -1,4 +1,5 @@
-// Notifies the tabs of a browser that one of them has signed in: they share the cookie, so signed-out tabs can continue.
+// Notifies the tabs of a browser that one of them has signed in: they share the cookie, so
+// signed-out tabs can continue.
 const CHANNEL = 'holdfast.sign-in';
 
 /** Identifies this tab: a tab ignores its own messages. */

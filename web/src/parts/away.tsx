@@ -1,4 +1,5 @@
-// What is away, since when, and what still works: for a page that is open, one that is loaded during an outage, and the sign-in.
+// What is away, since when, and what still works: for a page that is open, one that is loaded
+// during an outage, and the sign-in.
 import type { ReactElement } from 'react';
 import { HoldfastError, type Readiness } from '../api.ts';
 import { Time } from './bits.tsx';
@@ -31,7 +32,10 @@ const PARTS: Readonly<Record<string, { noun: string; works: string }>> = {
 
 type Dependency = Readiness['dependencies'][number];
 
-/** What the service says of itself: as the answer of the query, or in the error with which it says that it cannot work. */
+/**
+ * What the service says of itself: as the answer of the query, or in the error with which it says
+ * that it cannot work.
+ */
 export function awayParts(ready: Readiness | undefined, error: unknown): Dependency[] {
   const refused = error instanceof HoldfastError ? (error.problem as Partial<Readiness> | null) : null;
   const { dependencies = [] } = (error === null ? ready : refused) ?? {};

@@ -79,7 +79,10 @@ export function Time({ at }: { at: string }): ReactElement {
   return <time dateTime={at}>{timeText(at, zone)}</time>;
 }
 
-/** What something cost, and whether that money was spent: the answers of the scripted model are priced, and free. */
+/**
+ * What something cost, and whether that money was spent: the answers of the scripted model are
+ * priced, and free.
+ */
 export function Cost({ of, isInColumn = false }: { of: CostOf; isInColumn?: boolean }): ReactElement {
   const { costMicros, simulated } = of;
   return (

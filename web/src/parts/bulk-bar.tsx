@@ -1,5 +1,5 @@
-// What can be done to the selected rows of a list, or to all that its filters find: counted first, then submitted as one bulk action whose
-// progress is shown here.
+// What can be done to the selected rows of a list, or to all that its filters find: counted first,
+// then submitted as one bulk action whose progress is shown here.
 import { useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { Button } from './button.tsx';

@@ -1,4 +1,5 @@
-// Which columns of a list are shown. The choice is in the URL, as names that commas separate, and only when it is not the usual one.
+// Which columns of a list are shown. The choice is in the URL, as names that commas separate, and
+// only when it is not the usual one.
 import { useId, type ReactElement } from 'react';
 import { Button } from './button.tsx';
 import type { Column } from './data-table.tsx';

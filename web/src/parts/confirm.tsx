@@ -1,4 +1,5 @@
-// A question before something that cannot be undone: names what and how many, and asks for a reason where one is kept.
+// A question before something that cannot be undone: names what and how many, and asks for a reason
+// where one is kept.
 import { useMutation } from '@tanstack/react-query';
 import { useState, type ReactElement, type ReactNode } from 'react';
 import { Button } from './button.tsx';

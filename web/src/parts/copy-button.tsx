@@ -2,7 +2,10 @@
 import { useState, type ReactElement } from 'react';
 import { Button } from './button.tsx';
 
-/** Copies what `text` answers when it is pressed. Where the browser allows no copying, the text is shown for selecting. */
+/**
+ * Copies what `text` answers when it is pressed. Where the browser allows no copying, the text is
+ * shown for selecting.
+ */
 export function CopyButton({
   name,
   isDisabled = false,

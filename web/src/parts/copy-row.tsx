@@ -15,8 +15,9 @@ export interface CopiedRow {
 export const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /**
- * The key of a command comes from a variable, so that it is in no history. `kind` says what the rows are; undefined: there is no row
- * yet, and the place is kept, so that the list does not move when it comes.
+ * The key of a command comes from a variable, so that it is in no history. `kind` says what the
+ * rows are; undefined: there is no row yet, and the place is kept, so that the list does not move
+ * when it comes.
  */
 export function CopyRow({ kind, current }: { kind: string; current: CopiedRow | undefined }): ReactElement {
   const name = `${kind} ${current?.id.slice(-6) ?? '……'}`;

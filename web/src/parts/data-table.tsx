@@ -1,5 +1,5 @@
-// A list of any length: only the rows that can be seen are in the document. Rows are reached with j and k or the arrows, opened with Enter,
-// selected with x. Below 640 px each row is a card.
+// A list of any length: only the rows that can be seen are in the document. Rows are reached with j
+// and k or the arrows, opened with Enter, selected with x. Below 640 px each row is a card.
 import { useElementScrollRestoration } from '@tanstack/react-router';
 import { useVirtualizer, type VirtualizerOptions } from '@tanstack/react-virtual';
 import {
@@ -140,7 +140,10 @@ const WIDTH_PX_MIN = 40;
 const WIDTH_PX_MAX = 900;
 const WIDTH_STEP_PX = 16;
 
-/** The end of a title: drawn, or moved with the arrows; a double click or Home makes the column as wide as usual. */
+/**
+ * The end of a title: drawn, or moved with the arrows; a double click or Home makes the column as
+ * wide as usual.
+ */
 function WidthHandle(props: {
   title: string;
   px: number | undefined;

@@ -1,4 +1,5 @@
-// A dialog over the page. It opens when it is drawn, and the focus returns to where it was: when that is gone, to the screen.
+// A dialog over the page. It opens when it is drawn, and the focus returns to where it was: when
+// that is gone, to the screen.
 import { useEffect, useRef, type ComponentProps, type ReactElement, type RefObject } from 'react';
 
 export function Dialog({

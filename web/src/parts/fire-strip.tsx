@@ -11,7 +11,10 @@ const SIGNS: Readonly<Record<CronFire['status'], string>> = {
   claimed: '▸',
 };
 
-/** Fires, given newest first, as signs with the oldest first; a screen reader says the same in words. */
+/**
+ * Fires, given newest first, as signs with the oldest first; a screen reader says the same in
+ * words.
+ */
 export function FireStrip({ fires }: { fires: readonly CronFire[] }): ReactElement {
   if (fires.length === 0) return <span className="soft">none yet</span>;
   const ordered = fires.toReversed();

@@ -1,4 +1,5 @@
-// What is above the rows of a list: its filters, the views that this browser keeps, its columns. On a phone it is behind one button.
+// What is above the rows of a list: its filters, the views that this browser keeps, its columns. On
+// a phone it is behind one button.
 import { Link } from '@tanstack/react-router';
 import { useId, useState, type ReactElement, type ReactNode } from 'react';
 import { Button } from './button.tsx';

@@ -1,4 +1,5 @@
-// The screen of every list: its data says what it reads, its columns and filters, what can be done to its rows, and where a row leads.
+// The screen of every list: its data says what it reads, its columns and filters, what can be done
+// to its rows, and where a row leads.
 import { useRouter } from '@tanstack/react-router';
 import { useDeferredValue, useMemo, useState, type ReactElement, type ReactNode } from 'react';
 import { Button } from './button.tsx';
@@ -19,7 +20,9 @@ interface ListScreenProps<Row> {
   /** Beside the title; buttons are for people who may change something. */
   news?: ReactNode;
   buttons?: ReactNode;
-  /** Between the title and the filters; `isReady`: it can be shown without moving the list later. */
+  /**
+   * Between the title and the filters; `isReady`: it can be shown without moving the list later.
+   */
   above?: ReactNode;
   isReady?: boolean;
   /** Below the filters. */

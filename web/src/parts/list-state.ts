@@ -61,7 +61,10 @@ export function useListState<Row>(list: List<Row>, fixed: Search | undefined) {
 }
 export type ListState<Row> = ReturnType<typeof useListState<Row>>;
 
-/** The rows of a search, page by page; a value that the service does not know is refused by it, and shown. */
+/**
+ * The rows of a search, page by page; a value that the service does not know is refused by it, and
+ * shown.
+ */
 function useRows<Row>({ key, read, pageSize = PAGE, rereadMs }: List<Row>, search: Search) {
   const { isLive } = useSettings();
   const query = useInfiniteQuery({

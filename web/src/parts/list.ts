@@ -1,4 +1,5 @@
-// A list as data: what it reads, its columns and filters, what can be done to its rows, and where a row leads.
+// A list as data: what it reads, its columns and filters, what can be done to its rows, and where a
+// row leads.
 import type { ReactNode } from 'react';
 import type { BulkAction } from '../api.ts';
 import type { CopiedRow } from './copy-row.tsx';
@@ -33,7 +34,10 @@ export interface List<Row> {
     signal: AbortSignal,
   ) => Promise<{ items: readonly Row[]; nextCursor: string | null }>;
   pageSize?: number;
-  /** How long after an answer the list is read again, in milliseconds; absent: when an event says so. */
+  /**
+   * How long after an answer the list is read again, in milliseconds; absent: when an event says
+   * so.
+   */
   rereadMs?: (rows: readonly Row[], readAtMs: number) => number | false;
   columns: readonly Column<Row>[];
   hasChooser?: true;

@@ -1,10 +1,13 @@
-// What a screen shows until it has its first data. A screen that reads several lists shows them together: each of them would push down what
-// is below it.
+// What a screen shows until it has its first data. A screen that reads several lists shows them
+// together: each of them would push down what is below it.
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { Problem } from './problem.tsx';
 
-/** True when each query has an answer, or has failed once: what still fails is shown where it belongs. */
+/**
+ * True when each query has an answer, or has failed once: what still fails is shown where it
+ * belongs.
+ */
 export function haveBegun(...queries: readonly Pick<UseQueryResult, 'isPending' | 'failureCount'>[]): boolean {
   return queries.every(({ isPending, failureCount }) => !isPending || failureCount > 0);
 }

@@ -1,7 +1,11 @@
-// What is shown where a screen could not be loaded. Its file has a hashed name, so a tab that was opened before an upgrade requests one that is gone.
+// What is shown where a screen could not be loaded. Its file has a hashed name, so a tab that was
+// opened before an upgrade requests one that is gone.
 import type { ReactElement } from 'react';
 
-/** Offers to load the page again. It does not do so by itself: if the file were still missing, it would never end. */
+/**
+ * Offers to load the page again. It does not do so by itself: if the file were still missing, it
+ * would never end.
+ */
 export function MissingScreen(): ReactElement {
   return (
     <div className="problem" role="alert">

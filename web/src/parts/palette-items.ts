@@ -1,4 +1,5 @@
-// The items of the command palette: screens, the buttons of the page, recently opened objects, and search results of the service.
+// The items of the command palette: screens, the buttons of the page, recently opened objects, and
+// search results of the service.
 import { api } from '../api.ts';
 import { beginningOf } from '../format/long-text.ts';
 import { hitHref, markedPieces } from '../format/search-hit.ts';
@@ -35,8 +36,9 @@ export function recentPaletteItems(): PaletteItem[] {
 }
 
 /**
- * The buttons of the page that can be pressed now. So the palette has what the screen has, and nothing that the person may not do. Of several
- * with the same text, none is offered: it would not say what it is about.
+ * The buttons of the page that can be pressed now. So the palette has what the screen has, and
+ * nothing that the person may not do. Of several with the same text, none is offered: it would not
+ * say what it is about.
  */
 export function actionItems(): PaletteItem[] {
   const buttons = [...document.querySelectorAll<HTMLButtonElement>('main button, header.top .bar button')];
@@ -50,7 +52,10 @@ export function actionItems(): PaletteItem[] {
     .map(({ name, button }) => ({ id: `action ${name}`, group: 'Action', name, to: () => button.click() }));
 }
 
-/** The service's matches for an id, a key or a part of a name. If one kind cannot be read, the others are still shown. */
+/**
+ * The service's matches for an id, a key or a part of a name. If one kind cannot be read, the
+ * others are still shown.
+ */
 export async function foundItems(text: string, signal: AbortSignal): Promise<PaletteItem[]> {
   const kinds = [sessionItems, turnItems, messageItems, deliveryItems, batchItems, cronItems, wordItems];
   const found = await Promise.allSettled(kinds.map((itemsOf) => itemsOf(text, { signal })));
@@ -86,7 +91,9 @@ async function turnItems(q: string, options: Options): Promise<PaletteItem[]> {
   );
 }
 
-/** A message has no screen: it leads to its turn, or to its session while no turn has claimed it. */
+/**
+ * A message has no screen: it leads to its turn, or to its session while no turn has claimed it.
+ */
 async function messageItems(q: string, options: Options): Promise<PaletteItem[]> {
   const ids = await idsOf(q, options);
   if (ids.length === 0) return [];

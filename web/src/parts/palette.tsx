@@ -1,5 +1,6 @@
-// The command palette: one field that leads to any screen or thing, and presses the buttons of the page. A combobox whose list box is always
-// open: the field keeps the focus, the arrows move through the list.
+// The command palette: one field that leads to any screen or thing, and presses the buttons of the
+// page. A combobox whose list box is always open: the field keeps the focus, the arrows move
+// through the list.
 import { useQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactElement } from 'react';

@@ -1,4 +1,5 @@
-// The turns, sessions, batches and crons that were opened last in this browser. Only their addresses are stored, and a sign-out deletes them.
+// The turns, sessions, batches and crons that were opened last in this browser. Only their
+// addresses are stored, and a sign-out deletes them.
 import { store, stored } from '../storage.ts';
 
 interface RecentItem {

@@ -28,7 +28,8 @@ export function RowMenu({ of, actions }: RowActions): ReactElement {
   );
   return (
     <span
-      // A second click on a button does not open the row, and keys in the menu do not move to another row.
+      // A second click on a button does not open the row, and keys in the menu do not move to
+      // another row.
       onDoubleClick={(event) => event.stopPropagation()}
     >
       <Button data-palette id={`${id}-opener`} popoverTarget={id}>
@@ -48,7 +49,8 @@ export function RowMenu({ of, actions }: RowActions): ReactElement {
             key={action}
             tone={tone}
             onClick={() => {
-              // First: it returns the focus to the button in the row, which a dialog returns it to later.
+              // First: it returns the focus to the button in the row, which a dialog returns it to
+              // later.
               menu.current?.hidePopover();
               onChoose();
             }}

@@ -1,5 +1,5 @@
-// The key of a session where room is short: without the beginning that all keys of an agent share, and cut in the middle. The whole key is read
-// aloud, and shown under the pointer.
+// The key of a session where room is short: without the beginning that all keys of an agent share,
+// and cut in the middle. The whole key is read aloud, and shown under the pointer.
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { SafeText } from './safe-text.tsx';

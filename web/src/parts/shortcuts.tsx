@@ -29,7 +29,10 @@ const KEYS = [
   ['?', 'this help', 'body'],
 ] as const;
 
-/** The keys that work on the screen, and the way to switch those off that are one letter (WCAG 2.1.4). */
+/**
+ * The keys that work on the screen, and the way to switch those off that are one letter (WCAG
+ * 2.1.4).
+ */
 export function Help({ screens, onClose }: { screens: readonly KeyedScreen[]; onClose: () => void }): ReactElement {
   const { hasShortcuts, change } = useSettings();
   const [here] = useState(() => KEYS.filter(([, , on]) => document.querySelector(on) !== null));

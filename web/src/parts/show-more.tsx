@@ -1,4 +1,5 @@
-// Tables that can have thousands of rows: the first of them, and a button for more, so that the document stays small.
+// Tables that can have thousands of rows: the first of them, and a button for more, so that the
+// document stays small.
 import { useState, type ReactElement } from 'react';
 import { Button } from './button.tsx';
 import { countText } from '../format/amounts.ts';

@@ -1,4 +1,5 @@
-// The tags of a turn, or of what starts turns: each leads to the turns, or the sessions, that have it.
+// The tags of a turn, or of what starts turns: each leads to the turns, or the sessions, that have
+// it.
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import type { Turn } from '../api.ts';

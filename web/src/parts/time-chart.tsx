@@ -95,7 +95,10 @@ export function TimeChart(chart: Chart): ReactElement {
   );
 }
 
-/** The bars of a pane between its axes. The names of its series have the values of the step that is pointed at. */
+/**
+ * The bars of a pane between its axes. The names of its series have the values of the step that is
+ * pointed at.
+ */
 function Bars(pane: ChartPane & Pick<Chart, 'span' | 'times'> & { most: number; step: number | null }): ReactElement {
   const { series, text, most, span, times, step } = pane;
   const marks = valueMarks(most);

@@ -2,7 +2,10 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Problem } from './problem.tsx';
 
-/** Runs actions and reads these queries again; `problem` is the error of the last action, if it has failed. */
+/**
+ * Runs actions and reads these queries again; `problem` is the error of the last action, if it has
+ * failed.
+ */
 export function useActions(...keys: readonly string[]) {
   const queries = useQueryClient();
   const { mutate, error, isPending } = useMutation({

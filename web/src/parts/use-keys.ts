@@ -7,7 +7,10 @@ function isFree(): boolean {
   return document.activeElement?.matches('body, main') === true && document.querySelector(':popover-open') === null;
 }
 
-/** Keys act at once, also before a row was clicked: while the list or nothing smaller than the screen has the focus. */
+/**
+ * Keys act at once, also before a row was clicked: while the list or nothing smaller than the
+ * screen has the focus.
+ */
 export function useKeys(
   box: RefObject<HTMLElement | null>,
   onKey: (event: KeyboardEvent, isInside: boolean) => void,
@@ -33,7 +36,10 @@ interface LeftRowProps<Row> {
   moveTo: (index: number) => void;
 }
 
-/** After Back, the row that was left has the focus again, as soon as the list has it. Returns what remembers a row. */
+/**
+ * After Back, the row that was left has the focus again, as soon as the list has it. Returns what
+ * remembers a row.
+ */
 export function useLeftRow<Row>({ place, rows, idOf, moveTo }: LeftRowProps<Row>): (id: string) => void {
   const spot = useLocation({ select: ({ state }) => `${place} ${state.__TSR_key}` });
   const [id] = useState(() => left.get(spot));

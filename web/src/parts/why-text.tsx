@@ -1,4 +1,5 @@
-// Why something waits: its code, and the sentence for people; where a person can decide, the way there.
+// Why something waits: its code, and the sentence for people; where a person can decide, the way
+// there.
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { Chip } from './bits.tsx';

@@ -1,4 +1,5 @@
-// Where alerts are sent: the destinations with how their last attempt ended, a form that adds one, and a test of each.
+// Where alerts are sent: the destinations with how their last attempt ended, a form that adds one,
+// and a test of each.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api } from '../api.ts';

@@ -1,9 +1,15 @@
 // Aligns two lists or two texts side by side.
 import { diffArrays, diffLines } from 'diff';
 
-/** Longer texts are shown one after the other: a person does not read their differences line by line, and finding them takes long. */
+/**
+ * Longer texts are shown one after the other: a person does not read their differences line by
+ * line, and finding them takes long.
+ */
 const DIFF_CHARS_MAX = 200_000;
-/** How long differences are looked for; lists that take longer are paired by the kinds of their items alone. */
+/**
+ * How long differences are looked for; lists that take longer are paired by the kinds of their
+ * items alone.
+ */
 const DIFF_MS = 300;
 
 /** One row of two lists; a side that has nothing there is null. */
@@ -20,8 +26,8 @@ export interface Compared {
 }
 
 /**
- * Two lists in their order. What is equal on both sides is `same`. Between two equal items, the items of one kind are paired in their order
- * as `changed`, and what is left is on one side only.
+ * Two lists in their order. What is equal on both sides is `same`. Between two equal items, the
+ * items of one kind are paired in their order as `changed`, and what is left is on one side only.
  */
 export function alignItems<Item>(a: readonly Item[], b: readonly Item[], of: (item: Item) => Compared): Pair<Item>[] {
   const facts = new Map([...a, ...b].map((item) => [item, of(item)]));
@@ -80,7 +86,10 @@ export interface DiffRun {
   lines: number;
 }
 
-/** The lines that two texts have in common and those that one of them has; null: the texts are too long or too different for that. */
+/**
+ * The lines that two texts have in common and those that one of them has; null: the texts are too
+ * long or too different for that.
+ */
 export function diffTexts(a: string, b: string): DiffRun[] | null {
   if (a.length + b.length > DIFF_CHARS_MAX) return null;
   const changes = diffLines(a, b, { timeout: DIFF_MS });

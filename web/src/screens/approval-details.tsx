@@ -17,15 +17,24 @@ import { SafeText } from '../parts/safe-text.tsx';
 import { useSettings } from '../settings.tsx';
 
 const NOTE_CHARS_MAX = 2_000;
-/** More than a person reads: the rest is shown when it is asked for, and an approval without it is asked about. */
+/**
+ * More than a person reads: the rest is shown when it is asked for, and an approval without it is
+ * asked about.
+ */
 const SHOWN_CHARS = 65_536;
 
-/** How soon a list is read again after a request of it has expired, and how long it rests at least and at most, in milliseconds. */
+/**
+ * How soon a list is read again after a request of it has expired, and how long it rests at least
+ * and at most, in milliseconds.
+ */
 const AFTER_END_MS = 500;
 const REREAD_MS_MIN = 1_000;
 const REREAD_MS_MAX = 3_600_000;
 
-/** When requests have to be read again, because the time of one of them is over then: that is no event. */
+/**
+ * When requests have to be read again, because the time of one of them is over then: that is no
+ * event.
+ */
 export function rereadApprovalsMs(requests: readonly Approval[]): number | false {
   const ends = requests.filter(({ status }) => status === 'open').map(({ expiresAt }) => Date.parse(expiresAt));
   if (ends.length === 0) return false;
@@ -208,7 +217,10 @@ function Decision({ request: { status, shown }, isBusy, decide }: DecisionProps)
 /** Unseen characters as the service writes them. */
 const NUMBERED = /(<U\+[\dA-F]{4,6}>)/;
 
-/** The text of a call, in the order in which it is stored: no letter of another script changes how the others are shown. */
+/**
+ * The text of a call, in the order in which it is stored: no letter of another script changes how
+ * the others are shown.
+ */
 function ShownCall({ text }: { text: string }): ReactElement {
   return (
     <pre className="shown-call" dir="ltr" tabIndex={0}>

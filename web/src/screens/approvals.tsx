@@ -1,4 +1,5 @@
-// Tool calls that wait for an approval: the open ones first; one is opened above the list, whole, and is decided there.
+// Tool calls that wait for an approval: the open ones first; one is opened above the list, whole,
+// and is decided there.
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import * as CHOICES from '../../../src/client/generated/choices.ts';

@@ -1,4 +1,5 @@
-// Stands in the place of every screen while the page cannot find out who has signed in: the database or the service is away.
+// Stands in the place of every screen while the page cannot find out who has signed in: the
+// database or the service is away.
 import { useQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useEffect, type ReactElement } from 'react';

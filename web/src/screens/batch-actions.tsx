@@ -50,7 +50,10 @@ export function BatchActions({ batch }: { batch: Batch }): ReactElement {
   );
 }
 
-/** Asks before the items of a batch that have not begun are cancelled, and with `stop` those in flight, too. */
+/**
+ * Asks before the items of a batch that have not begun are cancelled, and with `stop` those in
+ * flight, too.
+ */
 export function CancelBatch(props: { batch: Batch; running: 'stop' | 'finish'; onClose: () => void }): ReactElement {
   const { batch, running, onClose } = props;
   const queries = useQueryClient();

@@ -175,7 +175,9 @@ const HOP_COLUMNS: readonly PlainColumn<Hop>[] = [
   { title: 'Ids of the provider', className: 'mono', cell: ({ providerBatchIds }) => providerBatchIds.join(' ') },
 ];
 
-/** Whether the calls of one round were simulated is not stored: what is known of the batch counts. */
+/**
+ * Whether the calls of one round were simulated is not stored: what is known of the batch counts.
+ */
 function Hops({ of: { hops, simulated } }: { of: Batch }): ReactElement | null {
   if (hops.length === 0) return null;
   const cost: PlainColumn<Hop> = {

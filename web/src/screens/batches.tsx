@@ -1,4 +1,5 @@
-// All batches, newest first: how far they are, how fast, what they cost. A new one is made from a file.
+// All batches, newest first: how far they are, how fast, what they cost. A new one is made from a
+// file.
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState, type ReactElement } from 'react';

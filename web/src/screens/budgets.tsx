@@ -1,4 +1,5 @@
-// The budgets: their spending and reservations, the expected spending of the window, and forms for those that can be changed here.
+// The budgets: their spending and reservations, the expected spending of the window, and forms for
+// those that can be changed here.
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Budget } from '../api.ts';

@@ -1,4 +1,5 @@
-// Chat platforms: the accounts of bots with their state, and below them the people who ask to write to an agent.
+// Chat platforms: the accounts of bots with their state, and below them the people who ask to write
+// to an agent.
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef, useState, type ReactElement } from 'react';

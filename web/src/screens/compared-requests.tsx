@@ -59,7 +59,10 @@ export function ComparedRequests({ a, b }: { a: Turn; b: Turn }): ReactElement {
 
 const textOf = (value: string | null): ReactNode => (value === null ? '—' : <SafeText text={value} />);
 
-/** The fields of a request besides its parts, such as the model, thinking and the maximum tokens of an answer. */
+/**
+ * The fields of a request besides its parts, such as the model, thinking and the maximum tokens of
+ * an answer.
+ */
 function Settings({ a, b }: { a: ModelRequest; b: ModelRequest }): ReactElement {
   return (
     <PlainTable
@@ -148,7 +151,10 @@ export function DifferenceChip({ state }: { state: Pair<unknown>['state'] }): Re
   return <Chip tone={TONES[state]}>{state}</Chip>;
 }
 
-/** Two texts merged, with the parts that only one of them has; texts that are too different are shown one after the other. */
+/**
+ * Two texts merged, with the parts that only one of them has; texts that are too different are
+ * shown one after the other.
+ */
 export function TextDifference({ a, b }: { a: string; b: string }): ReactElement {
   const runs = useMemo(() => diffTexts(a, b), [a, b]);
   if (a === b) return <LongText text={a} />;

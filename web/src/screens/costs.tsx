@@ -148,7 +148,8 @@ function stepsOf(by: By, used: readonly UsedStep[]): string[] {
   const shown = Array.from({ length: STEPS_SHOWN[by] }, (_, n) =>
     new Date(lastMs - (STEPS_SHOWN[by] - 1 - n) * stepMs).toISOString(),
   );
-  // Steps of the service are written as it writes times; those with usage are shown even when the clocks differ.
+  // Steps of the service are written as it writes times; those with usage are shown even when the
+  // clocks differ.
   return [...new Set([...shown, ...used.map(({ startsAt }) => startsAt)])].toSorted();
 }
 

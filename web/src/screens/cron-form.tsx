@@ -93,7 +93,10 @@ function fieldsOf({ name, agentId, target, schedule, payload }: Cron): Fields {
   };
 }
 
-/** The values of the fields. Fields that a change omits are unchanged; parts of a schedule and a payload without a field are kept. */
+/**
+ * The values of the fields. Fields that a change omits are unchanged; parts of a schedule and a
+ * payload without a field are kept.
+ */
 function bodyOf(fields: Fields, before: Cron | undefined): Body {
   const given = Object.fromEntries(
     Object.entries({ name: fields.name, agentId: fields.agentId, target: fields.target }).filter(

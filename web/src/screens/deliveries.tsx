@@ -1,4 +1,5 @@
-// The outbox: how much is in each state and for how long, with filters in the URL; one delivery is opened below the filters.
+// The outbox: how much is in each state and for how long, with filters in the URL; one delivery is
+// opened below the filters.
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import type { ReactElement } from 'react';

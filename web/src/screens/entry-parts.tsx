@@ -1,4 +1,5 @@
-// The parts of an entry: words with chips for what was put around them, images, thinking, and the rest of what was cut.
+// The parts of an entry: words with chips for what was put around them, images, thinking, and the
+// rest of what was cut.
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState, type ReactElement, type ReactNode } from 'react';
 import { api, type Entry } from '../api.ts';
@@ -99,7 +100,10 @@ interface PromptProps {
   isRaw: boolean;
 }
 
-/** A text, or a stretch of it. What was put around the words of a prompt is a chip in its place, which opens. */
+/**
+ * A text, or a stretch of it. What was put around the words of a prompt is a chip in its place,
+ * which opens.
+ */
 function PromptText({ text, parts, offset, name, isRaw }: PromptProps): ReactElement {
   const pieces = useMemo(() => promptPieces(text, parts, offset), [text, parts, offset]);
   if (pieces.length === 1 && pieces[0]?.label === null) return <Words text={text} isRaw={isRaw} />;
@@ -141,7 +145,10 @@ function Folded({ title, name, children }: { title: ReactNode; name: string; chi
 
 const PIECE_CHARS = 262_144;
 
-/** The rest of a part that was cut, as it was written: read piece by piece, because it can be tens of megabytes. */
+/**
+ * The rest of a part that was cut, as it was written: read piece by piece, because it can be tens
+ * of megabytes.
+ */
 export function Omitted({ at: { block, entryId, n }, parts, sessionKey }: BlockProps): ReactElement | null {
   const omitted = Number(block['omittedChars'] ?? 0);
   const [pieces, setPieces] = useKept<string[]>(`${entryId} pieces ${n}`, []);

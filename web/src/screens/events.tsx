@@ -1,5 +1,6 @@
-// The live log of events, of one session or of some types. It has a stream of its own, because that of the tabs leaves types out. At most so
-// many events are kept, and only those are in the document that can be seen.
+// The live log of events, of one session or of some types. It has a stream of its own, because that
+// of the tabs leaves types out. At most so many events are kept, and only those are in the document
+// that can be seen.
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState, type ReactElement } from 'react';
@@ -150,7 +151,10 @@ function EventRow(props: {
 
 const RESET = 'Events after the last id were deleted. What follows is what is left of them.';
 
-/** The command that follows the same events in a terminal; the key comes from a variable, so that it is in no history. */
+/**
+ * The command that follows the same events in a terminal; the key comes from a variable, so that it
+ * is in no history.
+ */
 function curlOf(choice: { types: string[]; session: string | undefined; after: string | null | undefined }): string {
   const { types, session, after } = choice;
   const query = new URLSearchParams({

@@ -1,4 +1,5 @@
-// A turn of a session that failed: why, and what can be done about it. Its entries are hidden from the model, so the conversation has only this.
+// A turn of a session that failed: why, and what can be done about it. Its entries are hidden from
+// the model, so the conversation has only this.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';

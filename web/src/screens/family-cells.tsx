@@ -1,5 +1,5 @@
-// The cells of a run in the tree of its family. What can be pressed, and each cell that has nothing to press, is reached with the arrows
-// (`data-stop`), not with Tab.
+// The cells of a run in the tree of its family. What can be pressed, and each cell that has nothing
+// to press, is reached with the arrows (`data-stop`), not with Tab.
 import { Link } from '@tanstack/react-router';
 import type { ReactElement, ReactNode } from 'react';
 import type { FamilyRun } from '../api.ts';

@@ -30,7 +30,10 @@ export function useTreeKeys({ rows, place, toggle }: TreeKeysOptions) {
     rows.findIndex((row) => idOf(row) === current),
   );
 
-  /** Moves to a row, and there to the same place if it has it. A row that is not in the document yet has the focus a frame later. */
+  /**
+   * Moves to a row, and there to the same place if it has it. A row that is not in the document yet
+   * has the focus a frame later.
+   */
   function moveTo(index: number, stop: string | undefined): void {
     const to = Math.max(0, Math.min(rows.length - 1, index));
     const focus = (): boolean => {
@@ -100,7 +103,10 @@ const STEPS: Readonly<Record<string, number>> = {
   PageUp: -PAGE_ROWS,
 };
 
-/** The action of a key: on the row (`inside` 0), or on the place within it of that number. Null: none of the tree. */
+/**
+ * The action of a key: on the row (`inside` 0), or on the place within it of that number. Null:
+ * none of the tree.
+ */
 function moveOf(key: string, now: { row: TreeRow; inside: number; stops: number }): Move | null {
   const { row, inside, stops } = now;
   const { hasChildren, isOpen, parent } = row;

@@ -1,5 +1,6 @@
-// The runs of a family as a treegrid (ARIA Authoring Practices): one tab stop, arrows move, open and close. Right of a row are its cells, and
-// what can be pressed in them. Only the rows that can be seen are in the document; below 640 px each is a card.
+// The runs of a family as a treegrid (ARIA Authoring Practices): one tab stop, arrows move, open
+// and close. Right of a row are its cells, and what can be pressed in them. Only the rows that can
+// be seen are in the document; below 640 px each is a card.
 import { useState, type CSSProperties, type ReactElement } from 'react';
 import type { FamilyRun } from '../api.ts';
 import { treeRowsOf } from '../format/family.ts';

@@ -1,4 +1,5 @@
-// The family of a session: all runs of subagents below its root, their usage, how their ends were announced, and actions to steer and to stop them.
+// The family of a session: all runs of subagents below its root, their usage, how their ends were
+// announced, and actions to steer and to stop them.
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useMemo, useState, type ReactElement } from 'react';
@@ -142,7 +143,10 @@ function Steer({ run, onClose, onDone }: QuestionProps & { run: FamilyRun }): Re
   );
 }
 
-/** A run ends with all that run below it, or alone. Where the run itself has ended, each that runs below it is stopped. */
+/**
+ * A run ends with all that run below it, or alone. Where the run itself has ended, each that runs
+ * below it is stopped.
+ */
 function Stop({
   runs,
   top,

@@ -1,5 +1,6 @@
-// What to do next in a new installation: each step with a button or a text to copy, and a tick when it is done. It is shown from the first visit
-// of an installation with few sessions on, until all steps are done or it is hidden.
+// What to do next in a new installation: each step with a button or a text to copy, and a tick when
+// it is done. It is shown from the first visit of an installation with few sessions on, until all
+// steps are done or it is hidden.
 import { useMutation, useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState, type ReactElement, type ReactNode } from 'react';

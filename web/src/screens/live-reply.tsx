@@ -18,7 +18,10 @@ const NOTHING: Live = { text: '', since: '', tool: null };
 
 interface LiveReplyProps {
   turnId: string;
-  /** An answer that is newer than the call has its text. The prompt can be newer, too: it is stored at the same moment. */
+  /**
+   * An answer that is newer than the call has its text. The prompt can be newer, too: it is stored
+   * at the same moment.
+   */
   lastAnswerAt: string | null;
 }
 

@@ -1,4 +1,5 @@
-// MCP servers: how they answered last, the tools that agents have of them, and how what a server says of its tools has changed.
+// MCP servers: how they answered last, the tools that agents have of them, and how what a server
+// says of its tools has changed.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, exactApi } from '../api.ts';

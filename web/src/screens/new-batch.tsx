@@ -1,4 +1,5 @@
-// A new batch from a file: chosen or dropped, checked and priced without being stored, then submitted.
+// A new batch from a file: chosen or dropped, checked and priced without being stored, then
+// submitted.
 import { useState, type DragEvent, type ReactElement } from 'react';
 import { api } from '../api.ts';
 import { columnUsdText, countText } from '../format/amounts.ts';
@@ -68,7 +69,8 @@ function useSubmission(onSubmitted: (id: string) => void) {
   const [estimate, setEstimate] = useState<Estimate | null>(null);
   const [busy, setBusy] = useState<string | null>(null);
   const [error, setError] = useState<unknown>(null);
-  // The same for each attempt with this file and these settings: a submission that is repeated makes one batch.
+  // The same for each attempt with this file and these settings: a submission that is repeated
+  // makes one batch.
   const [submission, setSubmission] = useState(() => crypto.randomUUID());
 
   async function attempt(what: string, act: () => Promise<void>): Promise<void> {

@@ -1,4 +1,5 @@
-// People who ask to write to an agent in a direct chat: the list of their requests, and the decisions about them.
+// People who ask to write to an agent in a direct chat: the list of their requests, and the
+// decisions about them.
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import * as CHOICES from '../../../src/client/generated/choices.ts';
@@ -24,7 +25,10 @@ export interface Decided {
   pairing: Pairing;
 }
 
-/** The id of the person first, as it is what counts: a name that the person has chosen could look like another id. */
+/**
+ * The id of the person first, as it is what counts: a name that the person has chosen could look
+ * like another id.
+ */
 export const personOf = ({ senderName, senderId }: Pairing): string =>
   senderName === null ? senderId : `${senderId} (${senderName})`;
 

@@ -1,4 +1,5 @@
-// The processes of the service: what each runs right now, how it feels, and ways to let one stop or to pause work.
+// The processes of the service: what each runs right now, how it feels, and ways to let one stop or
+// to pause work.
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { api, type Pause } from '../api.ts';

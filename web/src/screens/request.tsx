@@ -1,5 +1,6 @@
-// What the model was sent in one call, part by part: where each part comes from, whether its words are trusted, how many tokens it has, and where
-// the cache begins. The parts that another call did not have can be marked.
+// What the model was sent in one call, part by part: where each part comes from, whether its words
+// are trusted, how many tokens it has, and where the cache begins. The parts that another call did
+// not have can be marked.
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState, type ReactElement } from 'react';
@@ -94,7 +95,10 @@ export function useRequest(id: string, n: number, enabled: boolean) {
   });
 }
 
-/** Whether the shown request is the one that was sent: it is derived again from the stored rows, and its hash is compared. */
+/**
+ * Whether the shown request is the one that was sent: it is derived again from the stored rows, and
+ * its hash is compared.
+ */
 function Proof({ request: { matches, requestSha256, body } }: { request: ModelRequest }): ReactElement {
   if (matches === true) {
     return (

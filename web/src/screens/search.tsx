@@ -1,4 +1,5 @@
-// Search: words in what was said and in what failed, newest first. Each hit leads to its place in the transcript, or to the turn that failed.
+// Search: words in what was said and in what failed, newest first. Each hit leads to its place in
+// the transcript, or to the turn that failed.
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef, useState, type KeyboardEvent, type ReactElement } from 'react';
@@ -165,7 +166,10 @@ function Hit({ hit }: { hit: SearchHit }): ReactElement {
   );
 }
 
-/** The keys of the list: from the field, the arrow leads into it, and Enter opens its first hit, unless the hits are those of earlier words. */
+/**
+ * The keys of the list: from the field, the arrow leads into it, and Enter opens its first hit,
+ * unless the hits are those of earlier words.
+ */
 function useHitKeys(list: { current: HTMLOListElement | null }, isOld: boolean): (event: KeyboardEvent) => void {
   const { hasShortcuts } = useSettings();
   return (event) => {

@@ -1,4 +1,5 @@
-// What can be done to a session: stop it, compact, reset or fork its transcript, add a system event, and override the configuration for it.
+// What can be done to a session: stop it, compact, reset or fork its transcript, add a system
+// event, and override the configuration for it.
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';

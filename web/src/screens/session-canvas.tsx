@@ -38,7 +38,7 @@ export function SessionCanvas({ sessionKey }: { sessionKey: string }): ReactElem
           open it alone
         </a>
       </p>
-      {/* Without any token, it runs no scripts, has an origin of its own, and cannot navigate this page. */}
+      {/* Without a token: no scripts, an origin of its own, and no navigation of this page. */}
       <iframe key={updatedAt} sandbox="" title="Canvas of the agent" src={page} referrerPolicy="no-referrer" />
     </Panel>
   );

@@ -1,4 +1,5 @@
-// What a session keeps beside its transcript: system events, compactions and the transcripts before resets. Each list is read when it is opened.
+// What a session keeps beside its transcript: system events, compactions and the transcripts before
+// resets. Each list is read when it is opened.
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { type ReactElement, type ReactNode } from 'react';

@@ -56,7 +56,10 @@ export function SessionOverrides({ session, onClose }: { session: Session; onClo
   );
 }
 
-/** Only what has changed. A value that the service does not take is sent as it was written: its answer says what is wrong. */
+/**
+ * Only what has changed. A value that the service does not take is sent as it was written: its
+ * answer says what is wrong.
+ */
 function patchOf(session: Session, values: Record<string, string>): Patch {
   const before = session as unknown as Record<string, string | number | null>;
   return Object.fromEntries(

@@ -1,4 +1,5 @@
-// What is asked before a session is aborted, compacted or reset: in its own screen and in the list of sessions.
+// What is asked before a session is aborted, compacted or reset: in its own screen and in the list
+// of sessions.
 import { useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Session } from '../api.ts';

@@ -1,4 +1,5 @@
-// One session: its conversation with the field for the next message, and beside it its facts, its actions and its history.
+// One session: its conversation with the field for the next message, and beside it its facts, its
+// actions and its history.
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState, useSyncExternalStore, type ReactElement, type ReactNode } from 'react';

@@ -141,8 +141,8 @@ function copiedOf(row: Session): CopiedRow {
 const LEASE_POLL_MS_MIN = 5_000;
 
 /**
- * How long after the sessions were read the first of their leases ends; false: none of them is held. No event says that a lease was renewed, so
- * the list is then read again.
+ * How long after the sessions were read the first of their leases ends; false: none of them is
+ * held. No event says that a lease was renewed, so the list is then read again.
  */
 function firstLeaseMs(sessions: readonly Session[], readAtMs: number): number | false {
   const readAt = readAtMs + serverNowMs() - Date.now();

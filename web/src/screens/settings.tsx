@@ -1,4 +1,5 @@
-// The settings of the service: keys, the audit log, the configuration, its environment, and the prices.
+// The settings of the service: keys, the audit log, the configuration, its environment, and the
+// prices.
 import { useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';

@@ -1,4 +1,5 @@
-// Signing in with an API key. The key is sent once, in the body of a request, and kept nowhere in the page.
+// Signing in with an API key. The key is sent once, in the body of a request, and kept nowhere in
+// the page.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { useEffect, useState, type ReactElement } from 'react';

@@ -1,5 +1,6 @@
-// The range of a timeline: a strip of the whole turn, on which a range is drawn with the pointer, and two sliders for the keyboard. The range
-// is in the URL, in milliseconds after the beginning of the turn, so Back leads to the range before.
+// The range of a timeline: a strip of the whole turn, on which a range is drawn with the pointer,
+// and two sliders for the keyboard. The range is in the URL, in milliseconds after the beginning of
+// the turn, so Back leads to the range before.
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useId, useState, type PointerEvent, type ReactElement } from 'react';
 import type { FoldedAxis, Stretch } from '../format/folded-axis.ts';

@@ -1,5 +1,6 @@
-// The transcript of a session as a conversation, oldest first, which opens at its end. Only the rows that can be seen are in the document, so it
-// may have any length; a link to an entry loads the list up to it.
+// The transcript of a session as a conversation, oldest first, which opens at its end. Only the
+// rows that can be seen are in the document, so it may have any length; a link to an entry loads
+// the list up to it.
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { Suspense, use, useCallback, useEffect, useMemo, useRef, useState, type ReactElement } from 'react';
 import { useSuspenseQuery } from '@tanstack/react-query';
@@ -161,7 +162,10 @@ function Entries(props: EntriesProps): ReactElement {
   );
 }
 
-/** Moves to the entry that the URL names, after it was loaded. Its number, if the list does not have it; otherwise null. */
+/**
+ * Moves to the entry that the URL names, after it was loaded. Its number, if the list does not have
+ * it; otherwise null.
+ */
 function useLinkedEntry(props: {
   entries: readonly Entry[];
   rows: readonly Row[];

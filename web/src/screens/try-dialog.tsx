@@ -1,5 +1,5 @@
-// Asks a turn again, or an agent, without any effect: with another text, model, thinking level or system prompt. Then it shows the result, beside
-// the original if there is one.
+// Asks a turn again, or an agent, without any effect: with another text, model, thinking level or
+// system prompt. Then it shows the result, beside the original if there is one.
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
@@ -125,7 +125,10 @@ function TryDialog({ title, turn, onClose, send, show }: TryDialogProps): ReactE
   );
 }
 
-/** A system prompt that is edited; `before`: that of the turn, or undefined where there is none to begin with. */
+/**
+ * A system prompt that is edited; `before`: that of the turn, or undefined where there is none to
+ * begin with.
+ */
 interface SystemText {
   text: string;
   before: string | undefined;
@@ -156,7 +159,9 @@ function SystemPrompt({
   );
 }
 
-/** The system prompt that a turn was opened with. An agent has none before its turn is assembled. */
+/**
+ * The system prompt that a turn was opened with. An agent has none before its turn is assembled.
+ */
 async function readSystem(turn: Turn | null): Promise<SystemText> {
   if (turn === null) return { text: '', before: undefined };
   const { request } = await api.getModelRequest({ id: turn.id, n: 1 });

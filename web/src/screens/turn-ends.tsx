@@ -1,4 +1,5 @@
-// The consequences of a turn: its deliveries, and, for a run of a subagent, how its end was announced.
+// The consequences of a turn: its deliveries, and, for a run of a subagent, how its end was
+// announced.
 import { useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { api, type Turn } from '../api.ts';

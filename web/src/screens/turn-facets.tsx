@@ -1,4 +1,5 @@
-// Of which agents, kinds, lanes and models the turns are that ended within a day, from the roll-ups; each leads to the list of those.
+// Of which agents, kinds, lanes and models the turns are that ended within a day, from the
+// roll-ups; each leads to the list of those.
 import { useQueries } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';

@@ -1,4 +1,5 @@
-// What a turn answers: the parts of its prompt, and the messages and system events that they come from.
+// What a turn answers: the parts of its prompt, and the messages and system events that they come
+// from.
 import type { ReactElement } from 'react';
 import type { Turn } from '../api.ts';
 import { partText } from '../format/request-text.ts';

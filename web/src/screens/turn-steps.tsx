@@ -1,4 +1,5 @@
-// The steps of a turn as a list to read: each model call with its tokens and its cost, and its tools in one line each.
+// The steps of a turn as a list to read: each model call with its tokens and its cost, and its
+// tools in one line each.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useMemo, type ReactElement } from 'react';
@@ -115,7 +116,10 @@ interface Part {
   result?: string;
 }
 
-/** The beginnings of the arguments and the results, by the ids of their calls. They are read as far as the steps are shown. */
+/**
+ * The beginnings of the arguments and the results, by the ids of their calls. They are read as far
+ * as the steps are shown.
+ */
 function useParts({ id, stepCount, endedAt }: Turn, shown: number): ReadonlyMap<string, Part> {
   const { data, hasNextPage, isFetching, fetchNextPage } = useInfiniteQuery({
     queryKey: ['turn', id, 'entries', endedAt ?? stepCount],

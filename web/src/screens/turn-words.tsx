@@ -1,4 +1,5 @@
-// A turn in words: what came in, and what was answered, or why there is no answer and what to do next.
+// A turn in words: what came in, and what was answered, or why there is no answer and what to do
+// next.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
@@ -27,7 +28,10 @@ const CAUSES: Readonly<Record<Cause['kind'], string>> = {
   retry: 'a retry',
 };
 
-/** The inputs of a turn; more can join while it runs, and those that are known stay until it has been read how it ended. */
+/**
+ * The inputs of a turn; more can join while it runs, and those that are known stay until it has
+ * been read how it ended.
+ */
 export function useInputs({ id, endedAt }: Turn) {
   return useQuery({
     queryKey: ['turn', id, 'inputs', endedAt],
@@ -36,7 +40,10 @@ export function useInputs({ id, endedAt }: Turn) {
   });
 }
 
-/** The newest of its deliveries that has ended without being delivered, as far as no person has decided about it; null: there is none. */
+/**
+ * The newest of its deliveries that has ended without being delivered, as far as no person has
+ * decided about it; null: there is none.
+ */
 export function useDeadDelivery({ id, endedAt }: Turn) {
   return useQuery({
     queryKey: ['deliveries', 'dead', id],

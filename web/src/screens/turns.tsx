@@ -1,4 +1,5 @@
-// All turns, newest first. Turns that start meanwhile are counted on a button, and the list does not jump.
+// All turns, newest first. Turns that start meanwhile are counted on a button, and the list does
+// not jump.
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useEffect, useState, type ReactElement } from 'react';

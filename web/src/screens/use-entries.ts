@@ -1,5 +1,5 @@
-// The entries of a transcript, newest first. Older pages are read when they are reached, and once: when something happens in the session, only
-// the newest page is read again.
+// The entries of a transcript, newest first. Older pages are read when they are reached, and once:
+// when something happens in the session, only the newest page is read again.
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useCallback, useEffect, useMemo } from 'react';
@@ -9,7 +9,10 @@ import { useSettings } from '../settings.tsx';
 import { PART_CHARS } from './entry-parts.tsx';
 
 const route = getRouteApi('/app/sessions/$key');
-/** Entries of the newest page, which fill the screen, and of the others, which the service also bounds by their bytes. */
+/**
+ * Entries of the newest page, which fill the screen, and of the others, which the service also
+ * bounds by their bytes.
+ */
 const NEWEST = 60;
 const PAGE = 200;
 /** How often the newest page is read again while a tool runs, in milliseconds. */

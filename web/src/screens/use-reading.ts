@@ -1,4 +1,5 @@
-// How a transcript is read: the rows in the document, the end that is kept in view, and the keys that move the focus.
+// How a transcript is read: the rows in the document, the end that is kept in view, and the keys
+// that move the focus.
 import { useElementScrollRestoration } from '@tanstack/react-router';
 import {
   defaultRangeExtractor,
@@ -38,7 +39,8 @@ export function useReading({ box, rows, sessionKey, onStart }: ReadingProps) {
   const before = useElementScrollRestoration({ id: `transcript ${sessionKey}` });
   const { content, onScroll, leaveEnd } = useEnd(box, before === undefined);
   const known = useRef<Virtualizer<HTMLDivElement, Element>>(null);
-  // A scroll that has no event yet would be undone when earlier entries are added, or entries are measured, in the same frame.
+  // A scroll that has no event yet would be undone when earlier entries are added, or entries are
+  // measured, in the same frame.
   if (known.current !== null && box.current !== null) known.current.scrollOffset = box.current.scrollTop;
   const virtual = useVirtualizer<HTMLDivElement, Element>({
     count: rows.length,
@@ -123,7 +125,10 @@ function useEnd(box: RefObject<HTMLDivElement | null>, isAtFirst: boolean) {
   return { content, onScroll, leaveEnd };
 }
 
-/** How far a key moves the focus; null: it does not. The arrows move it from an entry only, and scroll otherwise. */
+/**
+ * How far a key moves the focus; null: it does not. The arrows move it from an entry only, and
+ * scroll otherwise.
+ */
 function stepOf({ key, target, ctrlKey, metaKey, altKey }: KeyboardEvent, hasShortcuts: boolean): number | null {
   if (ctrlKey || metaKey || altKey) return null;
   const isOnEntry = target instanceof HTMLElement && target.tagName === 'ARTICLE';

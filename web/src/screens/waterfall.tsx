@@ -1,4 +1,5 @@
-// Where the time of a turn went: a row for each span on one axis, with long idle gaps folded; a range of it; and the same as a table.
+// Where the time of a turn went: a row for each span on one axis, with long idle gaps folded; a
+// range of it; and the same as a table.
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useMemo, useRef, useState, type ReactElement } from 'react';
 import type { Span, Turn } from '../api.ts';
@@ -89,7 +90,10 @@ function useTimes(spans: readonly Span[]): { timed: readonly TimedSpan[]; whole:
   }, [spans, nowMs]);
 }
 
-/** Of a stretch in which the turn only waits, its two ends: the time between them is folded if it is long. */
+/**
+ * Of a stretch in which the turn only waits, its two ends: the time between them is folded if it is
+ * long.
+ */
 function endsOfIdle({ span, time: { startMs, endMs } }: TimedSpan): Stretch[] {
   if (!isIdle(span) || endMs - startMs < FOLDED_MS_MIN) return [{ startMs, endMs }];
   return [

@@ -1,4 +1,5 @@
-// Tool calls in words: what a call does and what came out of it in one line, and many of them as one.
+// Tool calls in words: what a call does and what came out of it in one line, and many of them as
+// one.
 import type { Entry } from '../api.ts';
 import { namedCountText } from '../format/amounts.ts';
 import { shortened } from '../format/long-text.ts';
@@ -65,7 +66,10 @@ export interface Run<Item> {
   calls: readonly NamedCall[];
 }
 
-/** Items in their order, where those with calls that follow each other are one run if they have so many calls together. `callsOf`: null for others. */
+/**
+ * Items in their order, where those with calls that follow each other are one run if they have so
+ * many calls together. `callsOf`: null for others.
+ */
 export function runsOf<Item>(
   items: readonly Item[],
   callsOf: (item: Item) => readonly NamedCall[] | null,

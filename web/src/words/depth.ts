@@ -1,4 +1,5 @@
-// How deeply markdown is nested. Its parser, React and the browser's layout recurse, so a text of a few thousand `>` would end the page.
+// How deeply markdown is nested. Its parser, React and the browser's layout recurse, so a text of a
+// few thousand `>` would end the page.
 
 /** Block quotes and lists within each other; a deeper text is shown as it was written. */
 export const DEPTH_MAX = 50;
@@ -6,7 +7,10 @@ export const DEPTH_MAX = 50;
 /** The mark of a block quote or of a list item, where a line begins or after another one. */
 const MARK = /[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])(?=\s|$))/y;
 
-/** The most block quotes and lists that a line of a text can be in: never too few, in strange texts too many. */
+/**
+ * The most block quotes and lists that a line of a text can be in: never too few, in strange texts
+ * too many.
+ */
 export function containerDepth(text: string): number {
   let deepest = 0;
   for (const line of text.split('\n')) {

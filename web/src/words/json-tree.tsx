@@ -1,4 +1,5 @@
-// JSON as a tree of details, whose branches are made when they are opened. Integers keep their digits, however long they are.
+// JSON as a tree of details, whose branches are made when they are opened. Integers keep their
+// digits, however long they are.
 import type { ReactElement, ReactNode } from 'react';
 import { countText } from '../format/amounts.ts';
 import { isWrittenNumber } from '../format/json-text.ts';
@@ -10,7 +11,10 @@ import { useKept } from './kept.ts';
 /** Longer texts are opened in a part of their own. */
 const LINE_CHARS = 120;
 
-/** A value: a line, or a branch that is open at first if `isOpen`. `place` names it among all that is kept open. */
+/**
+ * A value: a line, or a branch that is open at first if `isOpen`. `place` names it among all that
+ * is kept open.
+ */
 export function JsonTree({
   value,
   place,

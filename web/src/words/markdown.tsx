@@ -1,5 +1,5 @@
-// Markdown as React elements. It makes no HTML: tags in a text stay text. Images are links, so a text makes the page request nothing, and links
-// lead to other sites only.
+// Markdown as React elements. It makes no HTML: tags in a text stay text. Images are links, so a
+// text makes the page request nothing, and links lead to other sites only.
 import { memo, type ReactElement, type ReactNode } from 'react';
 import Parsed, { type Components } from 'react-markdown';
 import gfm from 'remark-gfm';

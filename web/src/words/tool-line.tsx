@@ -38,7 +38,9 @@ export interface ToolLineProps {
   input?: unknown;
   /** The text of the result; undefined: there is none yet, or it is not known. */
   result?: string | undefined;
-  /** Shown when it is open, in place of arguments and result: for what is read when it is opened. */
+  /**
+   * Shown when it is open, in place of arguments and result: for what is read when it is opened.
+   */
   details?: () => ReactNode;
   /** Shown under the result when it is open. */
   children?: ReactNode;

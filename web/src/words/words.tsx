@@ -1,5 +1,6 @@
-// What a person or a model wrote, as markdown. Its parser is a file of its own, which is loaded with the first text; until then, and where it
-// cannot be loaded or fails, the text is shown as it was written.
+// What a person or a model wrote, as markdown. Its parser is a file of its own, which is loaded
+// with the first text; until then, and where it cannot be loaded or fails, the text is shown as it
+// was written.
 import { CatchBoundary } from '@tanstack/react-router';
 import { Suspense, use, useState, type ComponentType, type ReactElement } from 'react';
 import { countText } from '../format/amounts.ts';
@@ -27,7 +28,9 @@ function Parsed({ text }: { text: string }): ReactElement {
 /** This much of a text is read as markdown and shown at first. */
 const SHOWN_CHARS = 4_000;
 
-/** A text as markdown, or as it was written. A long one is folded, and only what is shown is parsed. */
+/**
+ * A text as markdown, or as it was written. A long one is folded, and only what is shown is parsed.
+ */
 export function Words({ text, isRaw = false }: { text: string; isRaw?: boolean }): ReactElement {
   const [shown, setShown] = useState(SHOWN_CHARS);
   if (isRaw) return <LongText text={text} />;

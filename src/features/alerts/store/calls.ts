@@ -1,6 +1,7 @@
-// What destinations are sent. Until a call is over, the row of its destination has it, and a process sends it under a lease. What it says is known
-// of its problems when its receiver has acknowledged it, in one transaction with its end; what was sent and has no stored answer is sent again with
-// the same id.
+// What destinations are sent. Until a call is over, the row of its destination has it, and a
+// process sends it under a lease. What it says is known of its problems when its receiver has
+// acknowledged it, in one transaction with its end; what was sent and has no stored answer is sent
+// again with the same id.
 import { fromNow, now } from '../../../rows/columns.ts';
 import { alertDestinations, alerts } from '../../../rows/alerts.ts';
 import { storableText } from '../../../core/text.ts';
@@ -36,8 +37,9 @@ export async function readTimeIfDue(database: Database): Promise<Moment | null> 
 }
 
 /**
- * Makes the calls that are needed about what was read, and claims all that are due. A destination that was sent something after the reading has
- * begun is left to the next one: it may have been sent what this reading does not know yet, or still has.
+ * Makes the calls that are needed about what was read, and claims all that are due. A destination
+ * that was sent something after the reading has begun is left to the next one: it may have been
+ * sent what this reading does not know yet, or still has.
  */
 export function claimCalls(database: Database, reading: Reading, leaseMs: number): Promise<ClaimedCall[]> {
   const { callId, triedAt } = alertDestinations;
@@ -66,7 +68,10 @@ export function claimCalls(database: Database, reading: Reading, leaseMs: number
   });
 }
 
-/** What a destination is sent next, after what has changed without a call has been noted; null: nothing. */
+/**
+ * What a destination is sent next, after what has changed without a call has been noted; null:
+ * nothing.
+ */
 async function planCall(tx: Transaction, destination: AlertDestination, reading: Reading): Promise<AlertCall | null> {
   const { id } = destination;
   const sent = await tx.rows.select().from(alerts).where(eq(alerts.destinationId, id));
@@ -88,8 +93,9 @@ async function storeAlerts(tx: Transaction, destinationId: string, known: readon
 }
 
 /**
- * Stores how an attempt ended, unless another process has sent the call again meanwhile. A call that was given up has changed nothing, so the next
- * one says what it said, as far as that is still so.
+ * Stores how an attempt ended, unless another process has sent the call again meanwhile. A call
+ * that was given up has changed nothing, so the next one says what it said, as far as that is still
+ * so.
  */
 export function settleCall(
   database: Database,
@@ -137,7 +143,10 @@ export async function noteTest(database: Database, id: string, answer: AttemptAn
   );
 }
 
-/** What a receiver says is left out, because viewers read it: it may repeat the path of the URL, which often is a secret. */
+/**
+ * What a receiver says is left out, because viewers read it: it may repeat the path of the URL,
+ * which often is a secret.
+ */
 function noted({ status, error }: AttemptAnswer) {
   return {
     triedAt: now,

@@ -10,7 +10,10 @@ export type AlertDestination = typeof alertDestinations.$inferSelect;
 
 export type DestinationChange = 'done' | 'unknown' | 'name_taken';
 
-/** Stores a destination; `full`: there are `most` of them. Rejects with a violated primary key when another request has stored the key. */
+/**
+ * Stores a destination; `full`: there are `most` of them. Rejects with a violated primary key when
+ * another request has stored the key.
+ */
 export function insertDestination(
   database: Database,
   destination: typeof alertDestinations.$inferInsert,
@@ -57,7 +60,10 @@ export async function deleteDestination(database: Database, id: string): Promise
   return rowCount === 1;
 }
 
-/** Stores the key of a test with the id of what is sent; false: the destination does not exist. Rejects as `insertDestination` does. */
+/**
+ * Stores the key of a test with the id of what is sent; false: the destination does not exist.
+ * Rejects as `insertDestination` does.
+ */
 export function beginTest(
   database: Database,
   id: string,

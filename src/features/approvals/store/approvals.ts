@@ -1,4 +1,5 @@
-// Requests for approvals. The row of the call in the ledger says whether it still waits: a request is open only as long as it does.
+// Requests for approvals. The row of the call in the ledger says whether it still waits: a request
+// is open only as long as it does.
 import type { InboundMessage } from '../../../core/inbound.ts';
 import type { Database } from '../../../database/database.ts';
 import { storeKey, type KeyedRequest } from '../../../database/idempotency.ts';
@@ -69,8 +70,8 @@ const decidedEvents = (rows: string): string => `inserted_events as (
 )`;
 
 /**
- * SQL of whether the call of a request `a` waits; null: it does not. A subquery with a limit is asked for each row, by its keys: as a join, the planner may
- * read all turns.
+ * SQL of whether the call of a request `a` waits; null: it does not. A subquery with a limit is
+ * asked for each row, by its keys: as a join, the planner may read all turns.
  */
 export const HOLDS_CALL_SQL = `(select true from holdfast.turns t join holdfast.tool_calls c on c.turn_id = t.id
     where t.id = a.turn_id and t.ended_at is null and c.step = a.step and c.ordinal = a.ordinal and c.call_id = a.call_id
@@ -144,7 +145,10 @@ select from decided`,
   answer: (rows: object[]) => rows.length > 0,
 });
 
-/** Decides about a request that is open and whose call waits, and makes its turn due. The first decision holds; `isFirst` is false for another. */
+/**
+ * Decides about a request that is open and whose call waits, and makes its turn due. The first
+ * decision holds; `isFirst` is false for another.
+ */
 export async function decideApproval(
   database: Database,
   decision: Decision,
@@ -167,7 +171,10 @@ export async function decideApproval(
 /** How many requests one round settles. */
 const SETTLED_MAX = 500;
 
-/** Marks requests whose call does not wait any more as cancelled, and those whose time is over as expired. */
+/**
+ * Marks requests whose call does not wait any more as cancelled, and those whose time is over as
+ * expired.
+ */
 export const settleLeft = literalQuery({
   name: 'settle-left-approvals',
   purpose: 'Mark open requests as expired or cancelled: their time is over, or their call does not wait any more.',

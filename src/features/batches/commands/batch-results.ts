@@ -1,4 +1,5 @@
-// `holdfast batch results`: results as lines, to stdout or to a file that is continued where it has no gap.
+// `holdfast batch results`: results as lines, to stdout or to a file that is continued where it has
+// no gap.
 import { createReadStream, createWriteStream } from 'node:fs';
 import { truncate } from 'node:fs/promises';
 import { Readable } from 'node:stream';
@@ -105,8 +106,9 @@ interface Written {
 const NOTHING_WRITTEN: Written = { lines: 0, bytes: 0, lastLine: '' };
 
 /**
- * How many results without a gap a file begins with, and their bytes: after the first gap the file is written again, because items may
- * have ended there meanwhile. Throws for a file that begins with something else: it is not overwritten.
+ * How many results without a gap a file begins with, and their bytes: after the first gap the file
+ * is written again, because items may have ended there meanwhile. Throws for a file that begins
+ * with something else: it is not overwritten.
  */
 async function readWritten(file: string): Promise<Written> {
   let lines = 0;
@@ -135,7 +137,10 @@ async function readWritten(file: string): Promise<Written> {
   return { lines, bytes, lastLine };
 }
 
-/** Throws unless the file begins as results do; a file that was cut within its first line may have less of it. */
+/**
+ * Throws unless the file begins as results do; a file that was cut within its first line may have
+ * less of it.
+ */
 function checkBeginning(file: string, bytes: Buffer): void {
   const text = bytes.toString('latin1', 0, RESULT_BEGINNINGS[1].length);
   if (RESULT_BEGINNINGS.some((beginning) => beginning.startsWith(text) || text.startsWith(beginning))) return;

@@ -1,4 +1,5 @@
-// `holdfast batch submit`: a file of items, sent as it is read; with --wait it is watched to its end.
+// `holdfast batch submit`: a file of items, sent as it is read; with --wait it is watched to its
+// end.
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
@@ -80,7 +81,9 @@ export const submit = command({
   },
 });
 
-/** The seconds of a duration; a bare number is one of seconds, as in the API's `deadlineSeconds`. */
+/**
+ * The seconds of a duration; a bare number is one of seconds, as in the API's `deadlineSeconds`.
+ */
 function parseSeconds(text: string): number {
   const ms = parseDuration(/^\d+$/.test(text) ? `${text}s` : text);
   if (ms !== undefined && ms >= 1000) return Math.round(ms / 1000);

@@ -1,5 +1,5 @@
-// `holdfast batch watch`: a batch as it proceeds, until it is over. Its progress as text is a bar that is drawn again on a terminal, and lines in a
-// pipe. The exit code says how it ended.
+// `holdfast batch watch`: a batch as it proceeds, until it is over. Its progress as text is a bar
+// that is drawn again on a terminal, and lines in a pipe. The exit code says how it ended.
 import type { BatchView } from '../../../contract/batches.ts';
 import { EXIT, type ExitCode } from '../../../cli/cli-error.ts';
 import type { Terminal } from '../../../cli/terminal.ts';
@@ -37,7 +37,10 @@ export function dollarsText(amount: number | null): string {
   return amount === null ? '-' : `$${amount.toFixed(4)}`;
 }
 
-/** What a batch has cost, and whether that money was spent: the answers of the scripted model are priced, and free. */
+/**
+ * What a batch has cost, and whether that money was spent: the answers of the scripted model are
+ * priced, and free.
+ */
 export function costText({ costUsd, simulated }: Pick<BatchView, 'costUsd' | 'simulated'>): string {
   return `${dollarsText(costUsd)}${simulated && costUsd !== 0 ? ' simulated' : ''}`;
 }

@@ -1,4 +1,5 @@
-// `holdfast batch`: batches and their items, listed, shown and controlled. Their upload, their progress and their results have files of their own.
+// `holdfast batch`: batches and their items, listed, shown and controlled. Their upload, their
+// progress and their results have files of their own.
 import type { BatchView } from '../../../contract/batches.ts';
 import { InvalidArgumentError } from 'commander';
 import type { ApiClient } from '../../../cli/api-client.ts';

@@ -11,10 +11,16 @@ import type { SessionKey } from '../../../core/ids.ts';
 export const BATCH_STATUSES = ['uploading', 'running', 'paused', 'cancelling', 'ended'] as const;
 export type BatchStatus = (typeof BATCH_STATUSES)[number];
 
-/** How long an upload may take; after that it counts as left behind by a crash, and the rounds of batches delete it. */
+/**
+ * How long an upload may take; after that it counts as left behind by a crash, and the rounds of
+ * batches delete it.
+ */
 export const UPLOAD_HOURS = 1;
 
-/** How long the upload of a file of an OpenAI client may take; after that the rounds of files delete it. */
+/**
+ * How long the upload of a file of an OpenAI client may take; after that the rounds of files delete
+ * it.
+ */
 export const FILE_UPLOAD_HOURS = 24;
 
 export const BATCH_OUTCOMES = ['completed', 'partly', 'failed', 'cancelled'] as const;
@@ -33,7 +39,10 @@ export type PauseReason = (typeof PAUSE_REASONS)[number];
 /** The way of a round of calls. */
 export const HOP_VIAS = ['live', 'provider-batch'] as const satisfies Way[];
 
-/** As the API shows them: an item that is fed is `waiting`, `running` or `parked`, according to its input and turn. */
+/**
+ * As the API shows them: an item that is fed is `waiting`, `running` or `parked`, according to its
+ * input and turn.
+ */
 export const ITEM_STATUSES = [
   'pending',
   'waiting',
@@ -129,7 +138,10 @@ export interface AskedBatch {
   metadata: Record<string, string> | null;
 }
 
-/** Why an item of a batch waits that is not in flight, by the code of its reason (src/kernel/rules/why.ts has all others but that of budgets). */
+/**
+ * Why an item of a batch waits that is not in flight, by the code of its reason
+ * (src/kernel/rules/why.ts has all others but that of budgets).
+ */
 export const ITEM_WAITS = {
   batch_paused: 'The batch is paused.',
   batch_window: 'The first items show which way is cheaper; the others wait for them, at most an hour.',

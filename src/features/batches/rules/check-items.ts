@@ -1,5 +1,6 @@
-// What makes the items of one submission wrong together or for this configuration: a custom id that comes twice, an agent that does not exist. It
-// numbers the items, and remembers the last item of each session, because items of one session run one after the other.
+// What makes the items of one submission wrong together or for this configuration: a custom id that
+// comes twice, an agent that does not exist. It numbers the items, and remembers the last item of
+// each session, because items of one session run one after the other.
 import type { InboundMessage } from '../../../core/inbound.ts';
 import { readOptions } from '../../../core/input-options.ts';
 import type { SessionKey } from '../../../core/ids.ts';

@@ -1,5 +1,5 @@
-// What a batch will cost: before it starts, estimated from the prompts of its items; while it runs, expected from the items that have ended, from 20 on,
-// which is a usual pilot.
+// What a batch will cost: before it starts, estimated from the prompts of its items; while it runs,
+// expected from the items that have ended, from 20 on, which is a usual pilot.
 import type { Way } from '../../../core/inbound.ts';
 import {
   cachedCallMicros,
@@ -17,9 +17,15 @@ export interface SpentBatch {
   ended: number;
   /** Of the ended items; null: not known. */
   costMicros: number | null;
-  /** Of the ended items, those that were asked live although others are not (a pilot, for example), and their cost. */
+  /**
+   * Of the ended items, those that were asked live although others are not (a pilot, for example),
+   * and their cost.
+   */
   live: { items: number; costMicros: number };
-  /** What batches of the provider have cost lately for each micro-dollar of the same answers in live calls; null: not known. */
+  /**
+   * What batches of the provider have cost lately for each micro-dollar of the same answers in live
+   * calls; null: not known.
+   */
   batchShare: number | null;
 }
 
@@ -38,7 +44,8 @@ export function expectedCostMicros({ way, total, ended, costMicros, live, batchS
   return costMicros + (live.costMicros / live.items) * batchShare * left;
 }
 
-// The estimated cost of a batch before it starts: from the prompts of its items, without asking a provider. The actual cost replaces it.
+// The estimated cost of a batch before it starts: from the prompts of its items, without asking a
+// provider. The actual cost replaces it.
 
 const OUTPUT_TOKENS = 300;
 
@@ -62,7 +69,9 @@ export interface BatchEstimate {
   liveMicros: number | null;
   /** Through batches of the provider, by the cache hit rate. */
   batchMicros: { at100: number | null; at90: number | null; at50: number | null };
-  /** The same when nothing is found in the cache and, if `cache` is `auto`, nothing is put there. */
+  /**
+   * The same when nothing is found in the cache and, if `cache` is `auto`, nothing is put there.
+   */
   coldBatchMicros: number | null;
 }
 

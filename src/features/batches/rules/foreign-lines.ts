@@ -1,5 +1,5 @@
-// Lines of the batch files of Anthropic and OpenAI, as items. Only what an item can say is accepted: one message of the user, a model, and
-// instructions before it.
+// Lines of the batch files of Anthropic and OpenAI, as items. Only what an item can say is
+// accepted: one message of the user, a model, and instructions before it.
 import type { CallerRequest } from '../../../core/input-options.ts';
 import { given, isKeptInteger } from '../../../core/json.ts';
 
@@ -19,7 +19,10 @@ export type LineFormat = (typeof LINE_FORMATS)[number];
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** An item before it is checked, and what only a line of another format can say: instructions before its message, and settings of the call. */
+/**
+ * An item before it is checked, and what only a line of another format can say: instructions before
+ * its message, and settings of the call.
+ */
 export interface MappedLine {
   item: Json;
   system: string | null;
@@ -108,7 +111,9 @@ function readFormat(value: unknown, path: string): Json {
 
 const TOKENS_MAX = 1_000_000;
 
-/** The settings of the call, which apply as in a request of an OpenAI client; null: there are none. */
+/**
+ * The settings of the call, which apply as in a request of an OpenAI client; null: there are none.
+ */
 function readCaller(settings: Json, prefix: string): CallerRequest | null {
   if ((settings['stream'] ?? false) !== false)
     throw new ForeignLineError(`${prefix}.stream`, 'expected false: the results of a batch are not streamed');
@@ -129,7 +134,10 @@ function isTokens(value: unknown): value is number {
 
 const AGENT = /^(?:holdfast|agent):(.+)$/;
 
-/** The agent or the model that a line names; `holdfast` stands for the agent of the batch, with its own model. */
+/**
+ * The agent or the model that a line names; `holdfast` stands for the agent of the batch, with its
+ * own model.
+ */
 function chosenBy(model: unknown, provider: string | null): Json {
   if (typeof model !== 'string' || (provider === null && model === 'holdfast')) return {};
   const agentId = provider === null ? AGENT.exec(model)?.[1] : undefined;

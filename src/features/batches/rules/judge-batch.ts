@@ -27,7 +27,10 @@ export interface BatchState extends EndCounts {
   maxCostMicros: number | null;
   /** True when a call was refused because the cap has no room for it. */
   isCapReached: boolean;
-  /** True when it was refused, and would have room now: the calls in flight have cost less than they had reserved. */
+  /**
+   * True when it was refused, and would have room now: the calls in flight have cost less than they
+   * had reserved.
+   */
   isCapFreed: boolean;
   pauseReason: PauseReason | null;
   /** The budget that has no room for its calls now; null: none. */
@@ -41,13 +44,19 @@ export interface BatchState extends EndCounts {
   isWayChosen: boolean;
 }
 
-/** With `via: auto`, this part of the items goes through the provider first, within these bounds; the others wait for them no longer than this. */
+/**
+ * With `via: auto`, this part of the items goes through the provider first, within these bounds;
+ * the others wait for them no longer than this.
+ */
 const PROBE_PERCENT = 2;
 const PROBE_ITEMS_MIN = 20;
 const PROBE_ITEMS_MAX = 200;
 const PROBE_MS_MAX = 3_600_000;
 
-/** The window of the failure rate: this many items must have ended before it can pause a batch, and only the last of them count. */
+/**
+ * The window of the failure rate: this many items must have ended before it can pause a batch, and
+ * only the last of them count.
+ */
 export const FAILURE_WINDOW = 50;
 
 export type BatchVerdict =

@@ -29,7 +29,10 @@ export interface RecentEnds {
   nowMs: number;
 }
 
-/** A round of calls through the provider, as far as it has come. Times are epoch milliseconds, durations are milliseconds. */
+/**
+ * A round of calls through the provider, as far as it has come. Times are epoch milliseconds,
+ * durations are milliseconds.
+ */
 export interface HopTimes {
   n: number;
   /** Calls that were submitted, and those of them that were answered. */
@@ -59,10 +62,12 @@ export function measureRate({ minutes, sinceMs, nowMs }: RecentEnds): number | n
 }
 
 /**
- * When the remaining items will have ended: those that wait pass through as many slots as are in use. It does not follow from how many have ended
- * per minute, because in the first minutes those that take long have not ended. At the earliest, items take as long as those that have ended;
- * at the latest, those that have started are halfway on average. `busyMs`: for how long these have run, together. Null before five items
- * have ended, and while neither has one ended lately nor does one run.
+ * When the remaining items will have ended: those that wait pass through as many slots as are in
+ * use. It does not follow from how many have ended per minute, because in the first minutes those
+ * that take long have not ended. At the earliest, items take as long as those that have ended; at
+ * the latest, those that have started are halfway on average. `busyMs`: for how long these have
+ * run, together. Null before five items have ended, and while neither has one ended lately nor does
+ * one run.
  */
 export function endBySlots({
   waiting,
@@ -92,11 +97,13 @@ export function endBySlots({
 }
 
 /**
- * When the rounds that most items need will have ended, if each call takes as long as the submissions so far: from the shortest to the longest.
- * Null before the first submission has ended, and while items are `pending`: they begin with the first round. In order of `n`.
+ * When the rounds that most items need will have ended, if each call takes as long as the
+ * submissions so far: from the shortest to the longest. Null before the first submission has ended,
+ * and while items are `pending`: they begin with the first round. In order of `n`.
  *
- * Rounds overlap: each has several submissions, and the items of an early one are rounds ahead of those of a late one. The last items decide.
- * They are in the first round that has not ended, and were submitted there last.
+ * Rounds overlap: each has several submissions, and the items of an early one are rounds ahead of
+ * those of a late one. The last items decide. They are in the first round that has not ended, and
+ * were submitted there last.
  */
 export function endByHops(
   hops: readonly HopTimes[],
@@ -114,8 +121,9 @@ export function endByHops(
 }
 
 /**
- * The last round that at least half of the items take part in. The share of items that continue after a round is measured on the items that it
- * has answered, because the others may still continue.
+ * The last round that at least half of the items take part in. The share of items that continue
+ * after a round is measured on the items that it has answered, because the others may still
+ * continue.
  */
 function hopsOfMost(hops: readonly HopTimes[]): number {
   let most = 0;

@@ -1,4 +1,5 @@
-// Which batches are fed next: weighted round robin over those that have items to feed, so that a small batch does not wait for a large one.
+// Which batches are fed next: weighted round robin over those that have items to feed, so that a
+// small batch does not wait for a large one.
 
 export interface FeedingBatch {
   id: string;
@@ -14,8 +15,8 @@ export interface Helping {
 }
 
 /**
- * The helpings of a round, in their order: in each turn every batch with room gets `weight` items times `itemsPerWeight`, and at most
- * `itemsMax` in one helping.
+ * The helpings of a round, in their order: in each turn every batch with room gets `weight` items
+ * times `itemsPerWeight`, and at most `itemsMax` in one helping.
  */
 export function shareRoom(
   batches: readonly FeedingBatch[],

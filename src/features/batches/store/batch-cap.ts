@@ -4,8 +4,9 @@ import { BUDGET_REACHED } from '../../budgets/rules/budget.ts';
 import { wokenSql } from '../../../kernel/queue/wake-parked.ts';
 
 /**
- * CTEs that bring the cap of batches up to date: `source` has their rows as they are now. What the items that ended before have cost counts.
- * Turns that wait for a cap that has changed are woken, by the CTE `rung_doorbells`.
+ * CTEs that bring the cap of batches up to date: `source` has their rows as they are now. What the
+ * items that ended before have cost counts. Turns that wait for a cap that has changed are woken,
+ * by the CTE `rung_doorbells`.
  */
 export const changedCapsSql = (source: string): string => `${startedCapsSql(source)},
 changed_caps as (

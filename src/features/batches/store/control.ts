@@ -1,5 +1,6 @@
-// What people do to a batch: pause, resume, cancel, retry what failed, change its settings, delete it. Each is one statement that also stores the
-// key of its request; what the state does not allow changes nothing and answers the state.
+// What people do to a batch: pause, resume, cancel, retry what failed, change its settings, delete
+// it. Each is one statement that also stores the key of its request; what the state does not allow
+// changes nothing and answers the state.
 import type { z } from 'zod';
 import { UPLOAD_HOURS, type BatchStatus } from '../rules/batch.ts';
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
@@ -11,7 +12,10 @@ import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 import { afterOfRings, RINGS_SQL, type NeededRing } from '../../../kernel/queue/rings.ts';
 
-/** `done`: it holds now, by this request or by an earlier one. `refused`: the state does not allow it. */
+/**
+ * `done`: it holds now, by this request or by an earlier one. `refused`: the state does not allow
+ * it.
+ */
 export type BatchControl =
   | { kind: 'done' }
   | { kind: 'unknown' }
@@ -168,7 +172,10 @@ export type BatchCommand =
   | { kind: 'cancel'; stopsRunning: boolean }
   | { kind: 'retry-failed'; code: string | null; ns: readonly number[] | null };
 
-/** Carries it out. Rejects with a violated primary key when another request has stored the key; see `isKeyTaken`. */
+/**
+ * Carries it out. Rejects with a violated primary key when another request has stored the key; see
+ * `isKeyTaken`.
+ */
 export function controlBatch(
   database: Database,
   { batchId, command, idempotency }: { batchId: string; command: BatchCommand; idempotency: KeyedRequest | null },

@@ -1,5 +1,5 @@
-// What the schedulers decide about open batches: the end, a pause, the end of a pilot. A decision is made from counts that were read, and its
-// statement applies it only if they still allow it.
+// What the schedulers decide about open batches: the end, a pause, the end of a pilot. A decision
+// is made from counts that were read, and its statement applies it only if they still allow it.
 import { channelOfTargetSql } from '../../../core/channel-address.ts';
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import type { BatchOutcome, PauseReason } from '../rules/batch.ts';
@@ -42,8 +42,9 @@ from holdfast.batches b where b.status <> 'ended' and b.status <> 'uploading' or
 });
 
 /**
- * SQL of whether a round may change a batch. One that is paused with nothing in flight changes only when a guard lets it continue, its deadline has
- * passed or it ends; a charged input can be of a batch that has ended.
+ * SQL of whether a round may change a batch. One that is paused with nothing in flight changes only
+ * when a guard lets it continue, its deadline has passed or it ends; a charged input can be of a
+ * batch that has ended.
  */
 export const HAS_OPEN_WORK_SQL = `exists (select from holdfast.batches b where b.status <> 'ended' and b.status <> 'uploading' and (
   b.status <> 'paused' or b.in_flight > 0 or b.pause_reason in ('budget', 'cost_cap') or b.deadline_at <= statement_timestamp()
@@ -75,7 +76,10 @@ select id from changed`,
   answer: (rows) => rows.length > 0,
 });
 
-/** Pauses the batches whose requests the provider refuses for the key or the account; the requests wait until a person resumes the batches. */
+/**
+ * Pauses the batches whose requests the provider refuses for the key or the account; the requests
+ * wait until a person resumes the batches.
+ */
 export const pauseRefused = literalQuery({
   name: 'pause-refused',
   purpose: 'Pause the batches that have requests in a submission which the provider has refused.',
@@ -146,7 +150,10 @@ from holdfast.batches b where b.id = $1`,
   answer: ([row]: MeasuredBatch[]) => row,
 });
 
-/** Begins with the first items of a batch, or stores the choice that they have led to. What another scheduler has stored stays. */
+/**
+ * Begins with the first items of a batch, or stores the choice that they have led to. What another
+ * scheduler has stored stays.
+ */
 export const setWay = literalQuery({
   name: 'set-way',
   purpose: 'Let the first items of a batch, up to a number, go through the provider, or store the way of the others.',

@@ -1,5 +1,6 @@
-// The ends of items: derived from the rows of their inputs by the schedulers, and never written by a turn. Each end is written to its item and
-// added to the counts of its batch in one statement, under the lock of the batch. Items of cancelled and overdue batches end without a turn.
+// The ends of items: derived from the rows of their inputs by the schedulers, and never written by
+// a turn. Each end is written to its item and added to the counts of its batch in one statement,
+// under the lock of the batch. Items of cancelled and overdue batches end without a turn.
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import { FAILURE_WINDOW } from '../rules/judge-batch.ts';
 import { BUDGET_REACHED } from '../../budgets/rules/budget.ts';
@@ -16,7 +17,10 @@ const MINUTES_KEPT = '1 day';
 
 const TOKENS = ['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens'];
 
-/** SQL of the tokens of a turn `t`, 0 without one; of their sums; and of what adds those of one row to another. */
+/**
+ * SQL of the tokens of a turn `t`, 0 without one; of their sums; and of what adds those of one row
+ * to another.
+ */
 const OF_TURN = TOKENS.map((name) => `coalesce(t.${name}, 0) as ${name}`).join(', ');
 const SUMS = TOKENS.map((name) => `sum(${name})::bigint as ${name}`).join(', ');
 const added = (to: string, from: string): string =>
@@ -206,7 +210,10 @@ select coalesce(sum(items), 0)::int as items from counted`,
 
 const WITHDRAWN_MAX = 500;
 
-/** The inputs of cancelled batches that have not ended, as `x` with their batch `b`: of items, and those that turns of items have started. */
+/**
+ * The inputs of cancelled batches that have not ended, as `x` with their batch `b`: of items, and
+ * those that turns of items have started.
+ */
 const INPUTS_SQL = `holdfast.batches b cross join lateral (
     select i.message_id from holdfast.batch_items i where i.batch_id = b.id and i.status = 'fed'
     union all select c.message_id from holdfast.charged_inputs c where c.batch_id = b.id and not c.is_counted
@@ -246,7 +253,8 @@ select session_id from counted`,
   }),
 });
 
-// A turn that waits for a budget does not run, and may wait for weeks: that of a cancelled batch is stopped, also where those that run may finish.
+// A turn that waits for a budget does not run, and may wait for weeks: that of a cancelled batch is
+// stopped, also where those that run may finish.
 export const readWorkToStop = literalQuery({
   name: 'batch-work-to-stop',
   purpose:

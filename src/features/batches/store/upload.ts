@@ -1,5 +1,6 @@
-// The upload of a batch: a row that no feeder sees, its items in groups as they are read, and one statement that starts it. An upload that is
-// refused or broken off is deleted; one whose process crashed is deleted by the rounds of batches.
+// The upload of a batch: a row that no feeder sees, its items in groups as they are read, and one
+// statement that starts it. An upload that is refused or broken off is deleted; one whose process
+// crashed is deleted by the rounds of batches.
 import type { AskedBatch, ItemDefaults } from '../rules/batch.ts';
 import type { PlacedItem } from '../rules/check-items.ts';
 import type { MessageVia } from '../../../core/inbound.ts';
@@ -77,8 +78,8 @@ interface BatchStart {
 }
 
 /**
- * Starts a batch: from here on it is fed. Rejects with a violated primary key when another request has stored the key; see `isKeyTaken`. False:
- * the upload no longer exists.
+ * Starts a batch: from here on it is fed. Rejects with a violated primary key when another request
+ * has stored the key; see `isKeyTaken`. False: the upload no longer exists.
  */
 export const startBatch = literalQuery({
   name: 'start-batch',

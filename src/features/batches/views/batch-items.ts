@@ -1,4 +1,5 @@
-// The items of a batch and their results as the API shows them. Reads only; items in flight are read one by one.
+// The items of a batch and their results as the API shows them. Reads only; items in flight are
+// read one by one.
 import type { BatchItemView, ItemResult } from '../../../contract/batches.ts';
 import { toDollars } from '../../../core/prices.ts';
 import { dollarsSql, tokenUsageSql } from '../../../kernel/sessions/cost-sql.ts';
@@ -12,11 +13,15 @@ import { ITEM_WAITS } from '../rules/batch.ts';
 const ITEM_STATUS_SQL = `case when i.status <> 'fed' then i.status when x.status = 'waiting' then 'waiting'
     when t.status = 'parked' then 'parked' else 'running' end`;
 
-/** Without its turn, which retention may have deleted, what is known of the batch counts. `i`: the item, `t`: the turn of its message. */
+/**
+ * Without its turn, which retention may have deleted, what is known of the batch counts. `i`: the
+ * item, `t`: the turn of its message.
+ */
 const SIMULATED_SQL = `coalesce(t.is_simulated, (select ended.is_simulated from holdfast.turns ended where ended.id = i.turn_id),
     i.cost_micros is not null and (select of.is_simulated from holdfast.batches of where of.id = i.batch_id))`;
 
-// A pending item waits for its batch, or for the item before it; one in flight for what its turn waits for.
+// A pending item waits for its batch, or for the item before it; one in flight for what its turn
+// waits for.
 const SUBMITTED_SQL = isoSql('coalesce(b.started_at, b.created_at)');
 const ITEM_WHY_SQL = `case when i.status = 'pending' and b.status = 'paused' then json_build_object('code', 'batch_paused',
       'text', coalesce(b.pause_detail, '${ITEM_WAITS.batch_paused}'), 'since', ${isoSql('b.paused_at')}, 'until', null, 'by', b.pause_reason)

@@ -1,5 +1,5 @@
-// Batches as the API shows them. Reads only. The counts of a batch are stored with it; only the items in flight are read
-// one by one.
+// Batches as the API shows them. Reads only. The counts of a batch are stored with it; only the
+// items in flight are read one by one.
 import type { BatchView } from '../../../contract/batches.ts';
 import type { TokenUsage } from '../../../contract/views.ts';
 import type { MessageVia } from '../../../core/inbound.ts';
@@ -139,7 +139,8 @@ function toBatch(row: BatchRow): BatchView {
   const hops = hopRows ?? [];
   const { running, parked, busyMs } = flight ?? { running: 0, parked: 0, busyMs: 0 };
   const ended = countEnded({ answered, silent, failed, cancelled, expired });
-  // The counts of the batch and of its items are from the same snapshot; an item that has just ended still counts as in flight.
+  // The counts of the batch and of its items are from the same snapshot; an item that has just
+  // ended still counts as in flight.
   const waiting = Math.max(0, inFlight - running - parked);
   const pending = total - inFlight - ended;
   const left = { waiting: pending + waiting, started: running + parked, busyMs };
@@ -178,7 +179,10 @@ function toHop({ n, via, reason, requests, submittedAt, endedAt, cacheHitRate, c
   return { n, via, reason, requests, submittedAt, endedAt, cacheHitRate, costUsd, providerBatchIds };
 }
 
-/** The cost of the same conversations with live calls, and the saving; negative when the batch was more expensive. */
+/**
+ * The cost of the same conversations with live calls, and the saving; negative when the batch was
+ * more expensive.
+ */
 function computeSaving(
   { via, costMicros }: Pick<BatchRow, 'via' | 'costMicros'>,
   hops: readonly HopRow[],
@@ -196,8 +200,8 @@ function sumOrNull(micros: readonly (number | null)[]): number | null {
 }
 
 /**
- * A batch with rounds through the provider ends round by round, once all its items take part; of any other, and of one that makes live calls by
- * now, items end one by one.
+ * A batch with rounds through the provider ends round by round, once all its items take part; of
+ * any other, and of one that makes live calls by now, items end one by one.
  */
 function computeEta(
   { via, hops, pending }: { via: MessageVia; hops: readonly HopRow[]; pending: number },

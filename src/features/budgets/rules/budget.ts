@@ -15,7 +15,10 @@ export type BudgetOrigin = (typeof BUDGET_ORIGINS)[number];
 export const BUDGET_REACHED = 'budget_reached';
 
 export interface BudgetSettings {
-  /** `all`, `agent:<id>`, `session:<key pattern>`, `key:<name>`; `batch:<id>` for the cap of a batch. */
+  /**
+   * `all`, `agent:<id>`, `session:<key pattern>`, `key:<name>`; `batch:<id>` for the cap of a
+   * batch.
+   */
   scope: string;
   per: BudgetPeriod;
   /** An IANA time zone, in which days and months begin. */
@@ -29,7 +32,9 @@ export interface BudgetSettings {
 
 export const BUDGET_DEFAULTS = { zone: 'UTC', warnPercent: 80, action: 'pause', strict: false } as const;
 
-/** The facts of a call, or of a turn that is about to begin. Null: there is none, or it is unknown. */
+/**
+ * The facts of a call, or of a turn that is about to begin. Null: there is none, or it is unknown.
+ */
 export interface BudgetFacts {
   agentId: string;
   sessionKey: string;

@@ -13,13 +13,19 @@ export function likelyTokens({ cachedTokens, newTokens }: PromptEstimate, output
   return { inputTokens: 0, cacheReadTokens: cachedTokens, cacheWriteTokens: newTokens, outputTokens };
 }
 
-/** No English text or JSON of a request has fewer characters per token, no other character more tokens (its bytes), and no image. */
+/**
+ * No English text or JSON of a request has fewer characters per token, no other character more
+ * tokens (its bytes), and no image.
+ */
 const CHARS_PER_TOKEN_MIN = 2;
 const TOKENS_PER_OTHER_CHAR_MAX = 3;
 const OTHER_CHARS = /[\u0080-\uffff]+/g;
 const IMAGE_TOKENS_MAX = 5_000;
 
-/** The maximum tokens of a call: nothing is read from the cache, and the answer is as long as the request allows. */
+/**
+ * The maximum tokens of a call: nothing is read from the cache, and the answer is as long as the
+ * request allows.
+ */
 export function mostTokens(
   { system, tools, messages, maxTokens }: Pick<ModelRequest, 'system' | 'tools' | 'messages' | 'maxTokens'>,
   tier: PriceTier,
@@ -43,7 +49,10 @@ export function mostTokens(
   };
 }
 
-/** What these tokens cost, in micro-dollars. Null: neither the model nor any other of its provider has a price. */
+/**
+ * What these tokens cost, in micro-dollars. Null: neither the model nor any other of its provider
+ * has a price.
+ */
 export function costOfTokens(
   table: PriceTable,
   { model, tier, day }: { model: string; tier: PriceTier; day: string },

@@ -1,5 +1,6 @@
-// The budgets that hold, as a process knows them: read once a second, so that a call that no budget covers costs no statement. Whether there is
-// room is decided by the rows, when a call reserves its cost.
+// The budgets that hold, as a process knows them: read once a second, so that a call that no budget
+// covers costs no statement. Whether there is room is decided by the rows, when a call reserves its
+// cost.
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { isCovered, type BudgetFacts } from '../rules/budget.ts';
@@ -52,12 +53,18 @@ export class BudgetBook {
     return this.#budgets.filter(({ scope }) => isCovered(scope, facts));
   }
 
-  /** Replaces the reservations of the stored calls of a turn by what they cost. Sends nothing while there is no budget. */
+  /**
+   * Replaces the reservations of the stored calls of a turn by what they cost. Sends nothing while
+   * there is no budget.
+   */
   async settle(turnId: TurnId): Promise<void> {
     if (this.isInUse) await this.#settle(turnId);
   }
 
-  /** Reads the budgets now when a batch is new to this process: its cap may be. Rejects when the database does not answer. */
+  /**
+   * Reads the budgets now when a batch is new to this process: its cap may be. Rejects when the
+   * database does not answer.
+   */
   async know({ batchId }: BudgetFacts): Promise<void> {
     if (batchId === null || this.#batches.has(batchId)) return;
     await this.read();

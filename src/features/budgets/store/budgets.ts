@@ -1,4 +1,5 @@
-// The budgets that hold: those of the configuration, those that requests have made, and the cost caps of batches.
+// The budgets that hold: those of the configuration, those that requests have made, and the cost
+// caps of batches.
 import { BUDGET_REACHED, type BudgetAction, type BudgetOrigin, type BudgetSettings } from '../rules/budget.ts';
 import type { Database } from '../../../database/database.ts';
 import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
@@ -36,7 +37,10 @@ const BUDGETS_SQL = `(select coalesce(json_agg(budget)::text, '[]') from (
   select ${BUDGET_SQL} where b.removed_at is null order by b.id
 ) as budget)`;
 
-/** SQL of whether the budgets that hold, or what is known of their windows, have changed since the text with this hash was read. */
+/**
+ * SQL of whether the budgets that hold, or what is known of their windows, have changed since the
+ * text with this hash was read.
+ */
 export const HAVE_CHANGED_SQL = `encode(sha256(convert_to(${BUDGETS_SQL}, 'UTF8')), 'hex') is distinct from $budgetsHash::text`;
 
 export const readBudgets = literalQuery({
@@ -114,7 +118,9 @@ select ${RINGS_SQL} as rings`,
   answer: ([row]: { rings: NeededRing[] }[]) => ({ after: afterOfRings(row?.rings ?? []) }),
 });
 
-/** Makes the budgets of the configuration hold. Safe to send again, and by any number of processes. */
+/**
+ * Makes the budgets of the configuration hold. Safe to send again, and by any number of processes.
+ */
 export function syncBudgets(
   database: Database,
   wanted: readonly (BudgetSettings & { id: string })[],

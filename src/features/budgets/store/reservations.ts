@@ -1,4 +1,5 @@
-// Reservations that a crash has left, and turns that wait for a budget with room. Any number of schedulers may do both.
+// Reservations that a crash has left, and turns that wait for a budget with room. Any number of
+// schedulers may do both.
 import { literalQuery } from '../../../database/literal-query.ts';
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import { BUDGET_REACHED } from '../rules/budget.ts';
@@ -6,7 +7,8 @@ import { afterOfRings, RINGS_SQL, type NeededRing } from '../../../kernel/queue/
 import { wokenSql } from '../../../kernel/queue/wake-parked.ts';
 import { isReachedSql } from './budgets-sql.ts';
 
-// Reservations of calls that will hardly be stored: their worker is gone, and no later claim of the turn has made a call.
+// Reservations of calls that will hardly be stored: their worker is gone, and no later claim of the
+// turn has made a call.
 
 /** How long after the end of a lease, and the most of one statement. */
 const GRACE = '30 seconds';
@@ -66,8 +68,9 @@ select count(*)::int as released from held`,
 export const HAS_TRACES_SQL = `exists (select from holdfast.cost_reservations r)
 or exists (select from holdfast.turns t where t.ended_at is null and t.status = 'parked' and t.park_code = '${BUDGET_REACHED}')`;
 
-// The schedulers look for turns that wait for a budget which is not reached, and not for a short time: the calls that had reserved the rest have
-// cost less, or the turn has missed the wake of a change, because it was refused just before and parked just after it.
+// The schedulers look for turns that wait for a budget which is not reached, and not for a short
+// time: the calls that had reserved the rest have cost less, or the turn has missed the wake of a
+// change, because it was refused just before and parked just after it.
 
 const WOKEN_MAX = 500;
 

@@ -1,9 +1,11 @@
-// Reservations: before a call is made, its likely cost is put aside in the window of each budget that covers it, all of them or none.
+// Reservations: before a call is made, its likely cost is put aside in the window of each budget
+// that covers it, all of them or none.
 //
-// The calls of one statement are judged together. One that has room alone and none beside those before it is answered `again`: it is asked
-// once more, when it is known which of those had room.
+// The calls of one statement are judged together. One that has room alone and none beside those
+// before it is answered `again`: it is asked once more, when it is known which of those had room.
 //
-// Locking: the windows in the order of budget and time; then reservations of the same turns, which nothing else waits for.
+// Locking: the windows in the order of budget and time; then reservations of the same turns, which
+// nothing else waits for.
 import type { SessionId, TurnId } from '../../../core/ids.ts';
 import type { Database } from '../../../database/database.ts';
 import { insertEventsSql } from '../../../kernel/events/events.ts';
@@ -18,7 +20,9 @@ import { LASTING_RETRY_MS } from '../../../database/passing-faults.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 import { windowBoundsSql } from './budgets-sql.ts';
 
-/** A call that is about to be made, with the reservation that it requests from each of its budgets. */
+/**
+ * A call that is about to be made, with the reservation that it requests from each of its budgets.
+ */
 export interface CostRequest {
   sessionId: SessionId;
   turnId: TurnId;
@@ -26,20 +30,26 @@ export interface CostRequest {
   /** Of the claim; reservations of earlier claims of the turn end. */
   epoch: number;
   asks: readonly { budgetId: string; micros: number }[];
-  /** False: it waits for no other calls, because it may hold its own reservation for a day itself. */
+  /**
+   * False: it waits for no other calls, because it may hold its own reservation for a day itself.
+   */
   isLive: boolean;
 }
 
 /**
- * `refused`: the budget named has no room for it, until its window ends, after `waitMs`; null: it has no end. `oversized`: it is more than the whole limit of
- * the budget, which therefore does not count as reached. `busy`: there is no room beside what other calls
- * have reserved, and there will be when they cost less.
+ * `refused`: the budget named has no room for it, until its window ends, after `waitMs`; null: it
+ * has no end. `oversized`: it is more than the whole limit of the budget, which therefore does not
+ * count as reached. `busy`: there is no room beside what other calls have reserved, and there will
+ * be when they cost less.
  */
 export type ReservedCost =
   | { kind: 'reserved'; budgetId: null; waitMs: null }
   | { kind: 'busy' | 'oversized' | 'refused'; budgetId: string; waitMs: number | null };
 
-/** `closed`: a budget has no window for now. `again`: there is no room if there is some for the calls before it. */
+/**
+ * `closed`: a budget has no window for now. `again`: there is no room if there is some for the
+ * calls before it.
+ */
 type CostAnswer = ReservedCost | { kind: 'closed' } | { kind: 'again' };
 
 interface FlatAsk {

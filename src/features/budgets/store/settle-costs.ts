@@ -1,5 +1,6 @@
-// A reservation whose call is stored is replaced by what the call cost. The process that has stored the call does so right after its commit; what
-// a crash has left, the schedulers do. Until then the call counts as its reservation, so no budget is counted too low.
+// A reservation whose call is stored is replaced by what the call cost. The process that has stored
+// the call does so right after its commit; what a crash has left, the schedulers do. Until then the
+// call counts as its reservation, so no budget is counted too low.
 import type { TurnId } from '../../../core/ids.ts';
 import type { Database } from '../../../database/database.ts';
 import { shareStatement } from '../../../database/statement.ts';
@@ -32,7 +33,10 @@ where w.budget_id = sums.budget_id and w.starts_at = sums.starts_at`,
   values: (turnIds: readonly TurnId[]) => [turnIds],
 });
 
-/** Makes the function that settles the stored calls of a turn; turns share statements. A fault is reported, and left to the schedulers. */
+/**
+ * Makes the function that settles the stored calls of a turn; turns share statements. A fault is
+ * reported, and left to the schedulers.
+ */
 export function createSettleCosts(database: Database): (turnId: TurnId) => Promise<void> {
   const submit = shareStatement('settle-costs', async (turnIds: TurnId[]) => {
     await settleCosts(database, turnIds);

@@ -1,4 +1,5 @@
-// The canvas of a session: one row, written by calls of the tool. A call that is made again after a crash changes nothing.
+// The canvas of a session: one row, written by calls of the tool. A call that is made again after a
+// crash changes nothing.
 import { literalQuery } from '../../../database/literal-query.ts';
 import { insertEventsSql } from '../../../kernel/events/events.ts';
 

@@ -15,12 +15,18 @@ interface Finishing {
   turnId: string;
   /** The address of the chat. */
   url: string;
-  /** The part as a message of text; null: it is more than that, so it cannot replace the preview, which is removed. */
+  /**
+   * The part as a message of text; null: it is more than that, so it cannot replace the preview,
+   * which is removed.
+   */
   message: OutgoingPart | null;
   signal: AbortSignal;
 }
 
-/** Resolves with the id of the message that the part is in now; null: it must be sent. Rejects with `PlatformError`. */
+/**
+ * Resolves with the id of the message that the part is in now; null: it must be sent. Rejects with
+ * `PlatformError`.
+ */
 export async function finishPreview(
   database: Database,
   { platform, account, to }: OpenedChat,
@@ -58,7 +64,10 @@ export async function finishPreview(
 
 const NO_ANSWER = '(no answer)';
 
-/** Removes the previews that were left. `turnId` null: of all turns that have ended. Never rejects for the failure of a platform. */
+/**
+ * Removes the previews that were left. `turnId` null: of all turns that have ended. Never rejects
+ * for the failure of a platform.
+ */
 export async function removeLeftOver(
   { config, database }: { config: Config; database: Database },
   turnId: string | null,

@@ -20,7 +20,10 @@ import { removeLeftOver, removeMessage } from './finish-preview.ts';
 
 /** How many turns a process follows at once. */
 const FOLLOWED_MAX = 50;
-/** How often the events of a turn are read, in milliseconds; a quarter more or less, so that turns do not ask their platform at the same time. */
+/**
+ * How often the events of a turn are read, in milliseconds; a quarter more or less, so that turns
+ * do not ask their platform at the same time.
+ */
 const READ_MS = 1_500;
 const EVENTS_MAX = 1_000;
 const FOLLOWED_EVENTS = ['model.delta', 'turn.parked', 'turn.ended'];
@@ -81,10 +84,16 @@ async function follow(context: TurnContext, turn: OpenedTurn, { url, message }: 
 const PLACEHOLDER = '…';
 /** The least time between two edits, in times between two messages of the chat. */
 const GAPS = 1.2;
-/** An edit that begins later after its place in the row was stored is left out: the process was suspended. */
+/**
+ * An edit that begins later after its place in the row was stored is left out: the process was
+ * suspended.
+ */
 const BEGIN_MS_MAX = 500;
 
-/** The least time between two such requests of an account in a process, in milliseconds: a third of what Telegram allows. */
+/**
+ * The least time between two such requests of an account in a process, in milliseconds: a third of
+ * what Telegram allows.
+ */
 const ACCOUNT_GAP_MS = 100;
 
 const askedAtMs = new Map<string, number>();
@@ -165,7 +174,10 @@ function createPreview(
   };
 }
 
-/** The beginning of a text, as much as one message holds; empty where its markdown takes too long to read, so that it will be a file. */
+/**
+ * The beginning of a text, as much as one message holds; empty where its markdown takes too long to
+ * read, so that it will be a file.
+ */
 function cutToLimit({ textLimit: { max, measure } }: Platform, text: string): string {
   let cut = cutHead(text.trim(), max);
   if (isCostlyMarkdown(cut)) return '';

@@ -1,4 +1,5 @@
-// The part of channels in turns: while a turn answers a message of a chat, the chat shows that it works. A turn of no chat costs nothing.
+// The part of channels in turns: while a turn answers a message of a chat, the chat shows that it
+// works. A turn of no chat costs nothing.
 import { parseChannelUrl } from '../../../core/channel-address.ts';
 import type { InboundMessage } from '../../../core/inbound.ts';
 import { hasEffects } from '../../../core/session-key.ts';

@@ -1,5 +1,6 @@
-// Reads what Discord sends, and asks it for what was written while no session could be resumed: what a
-// person said, changed, reacted with or pressed, as the core has it. What says nothing is read as nothing.
+// Reads what Discord sends, and asks it for what was written while no session could be resumed:
+// what a person said, changed, reacted with or pressed, as the core has it. What says nothing is
+// read as nothing.
 import {
   ChannelType,
   ComponentType,
@@ -50,7 +51,10 @@ export interface DiscordReader {
 type Channel = Partial<Pick<APIChannel, 'type'>> & { name?: string | null; parent_id?: string | null };
 type Member = { nick?: string | null } | null | undefined;
 
-/** Where something was said, and what mentions the bot there; what Discord has answered once is kept. */
+/**
+ * Where something was said, and what mentions the bot there; what Discord has answered once is
+ * kept.
+ */
 function createLookups(ask: AskDiscord, botId: string) {
   const channels = new Map<string, Channel>();
   const roles = new Map<string, string>();
@@ -74,7 +78,10 @@ function createLookups(ask: AskDiscord, botId: string) {
     return { chatId: parent, threadId: id, chatType: 'channel', guild, ...names };
   }
 
-  /** How a text mentions the bot. In a server it has a role of its own, which people mention like the bot. */
+  /**
+   * How a text mentions the bot. In a server it has a role of its own, which people mention like
+   * the bot.
+   */
   async function marksOf({ mention_roles: mentioned }: APIMessage, guild: string | undefined, signal: AbortSignal) {
     const own = [`<@${botId}>`, `<@!${botId}>`];
     if (guild === undefined || mentioned.length === 0) return own;
@@ -168,7 +175,10 @@ function readPress(press: APIMessageComponentInteraction, place: ChatPlace): Rec
   return [{ kind: 'press', place, sender, at: timeOf(id), messageId: message.id, pressId: id, value: data.custom_id }];
 }
 
-/** Without the time of an edit, a preview was added. With it, a preview makes the same news as the edit before, which is stored once. */
+/**
+ * Without the time of an edit, a preview was added. With it, a preview makes the same news as the
+ * edit before, which is stored once.
+ */
 async function toEdits(
   { edited_timestamp: editedAt }: APIMessage,
   read: () => Promise<Received[]>,
@@ -203,7 +213,10 @@ function toReply({ id, author, content, mentions }: APIMessage): NonNullable<Rec
   return { id, senderLabel: nameOf(author), body: textOf(content, [], mentions) };
 }
 
-/** The end of a reaction does not say whether its user is a bot. Discord does not say when. The number of the event (`s`) tells one that is sent again from a second reaction. */
+/**
+ * The end of a reaction does not say whether its user is a bot. Discord does not say when. The
+ * number of the event (`s`) tells one that is sent again from a second reaction.
+ */
 function toReaction(
   data: GatewayMessageReactionRemoveDispatchData | GatewayMessageReactionAddDispatchData,
   { place, s, bots, isAdded }: { place: ChatPlace; s: number; bots: ReadonlyMap<string, true>; isAdded: boolean },
@@ -215,7 +228,10 @@ function toReaction(
   return { kind: 'reaction', place, sender, at: timeOf(messageId) + s, messageId, emoji: shown, isAdded };
 }
 
-/** What Discord has sent in a form that is not known must not keep the rest waiting, however often it comes. */
+/**
+ * What Discord has sent in a form that is not known must not keep the rest waiting, however often
+ * it comes.
+ */
 async function readOrName(sent: unknown, read: () => Promise<Received[]>): Promise<Received[]> {
   try {
     return await read();

@@ -1,6 +1,6 @@
 // Requests to Discord, and what their failures say about whether they were carried out; and its
-// gateway, whose session goes from one connection and process to the next, with the number of the last
-// event that is committed: Discord then sends again what came after it.
+// gateway, whose session goes from one connection and process to the next, with the number of the
+// last event that is committed: Discord then sends again what came after it.
 import {
   DiscordAPIError,
   HTTPError,
@@ -51,7 +51,9 @@ export function createAsk(token: string, baseUrl: string | undefined): AskDiscor
   };
 }
 
-/** Null: Discord refuses it, because the bot was removed from the server or the channel meanwhile. */
+/**
+ * Null: Discord refuses it, because the bot was removed from the server or the channel meanwhile.
+ */
 export async function nullIfRefused<Result>(asked: Promise<Result>): Promise<Result | null> {
   try {
     return await asked;
@@ -93,7 +95,10 @@ const INTENTS =
 
 /** A close with this code keeps the session. */
 const KEEP_SESSION = 4200;
-/** After these Discord does not resume a session. The client closes with the first when Discord says so in words. */
+/**
+ * After these Discord does not resume a session. The client closes with the first when Discord says
+ * so in words.
+ */
 const ENDS_SESSION: ReadonlySet<number> = new Set([
   1000,
   4006,
@@ -147,7 +152,10 @@ function createProgress({ read, readMissed, commit, signal, ...listening }: List
 
   return {
     session: (): SessionInfo | null => sessionOf(position),
-    /** A new session: what was written since the last one is read first. Its position is stored when all of that is committed. */
+    /**
+     * A new session: what was written since the last one is read first. Its position is stored when
+     * all of that is committed.
+     */
     async begin(session: NonNullable<Position['session']>): Promise<void> {
       let next: Position = position ?? { at: Date.now(), direct: [] };
       if (position !== null)
@@ -175,7 +183,10 @@ function createProgress({ read, readMissed, commit, signal, ...listening }: List
   };
 }
 
-/** Resolves when Discord asks for a new connection, or at `signal`; rejects when a commit has, or with `PlatformError`. */
+/**
+ * Resolves when Discord asks for a new connection, or at `signal`; rejects when a commit has, or
+ * with `PlatformError`.
+ */
 export async function listenToGateway(listening: Listening): Promise<void> {
   const { ask, token, signal } = listening;
   const progress = createProgress(listening);
@@ -188,8 +199,9 @@ export async function listenToGateway(listening: Listening): Promise<void> {
     shardCount: 1,
     shardIds: [0],
     rest: { get: (route: `/${string}`) => ask('GET', route, { signal }) } as never,
-    // The client counts an event when it arrives. Resumes and heartbeats name the last that is committed instead. After the end there is no answer:
-    // the client would open a connection of its own.
+    // The client counts an event when it arrives. Resumes and heartbeats name the last that is
+    // committed instead. After the end there is no answer: the client would open a connection of
+    // its own.
     retrieveSessionInfo: () => (isOver ? new Promise<never>(() => {}) : progress.session()),
     updateSessionInfo: () => {},
   });

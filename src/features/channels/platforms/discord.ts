@@ -1,6 +1,6 @@
 // Discord, and what is written there. Its own clients send the requests and hold the gateway. The
-// adapter of the Chat SDK is not used: it needs the whole of discord.js, and answers what it receives
-// before it is kept.
+// adapter of the Chat SDK is not used: it needs the whole of discord.js, and answers what it
+// receives before it is kept.
 import { readFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { defaultEmojiResolver, parseMarkdown, stringifyMarkdown, walkAst } from 'chat';
@@ -33,7 +33,10 @@ import { tableToText } from './styled-text.ts';
 /** In UTF-16 units, which are at least as many as the characters that Discord counts. */
 const TEXT_MAX = 2_000;
 const BUTTONS_IN_ROW = 5;
-/** For how long after the first request Discord certainly recognises a part that is sent again; Discord says "a few minutes". */
+/**
+ * For how long after the first request Discord certainly recognises a part that is sent again;
+ * Discord says "a few minutes".
+ */
 const NONCE_MS = 120_000;
 /** A request whose answer was lost is repeated once, after this time. */
 const REPEAT_AFTER_MS = 1_000;
@@ -131,7 +134,8 @@ function writer(ask: AskDiscord): Pick<Platform, 'send' | 'edit' | 'remove' | 'r
       const repeatUntil = Date.now() + NONCE_MS;
       const { id } = await post().catch(async (error: unknown) => {
         if (!(error instanceof PlatformError) || error.kind !== 'unknown') throw error;
-        // What is sent again is the same message. Why that fails, if it does, says nothing of the first request.
+        // What is sent again is the same message. Why that fails, if it does, says nothing of the
+        // first request.
         await pause(REPEAT_AFTER_MS, signal);
         if (Date.now() > repeatUntil) throw error;
         return post().catch(() => Promise.reject(error));
@@ -191,12 +195,18 @@ function bodyOf({ markdown, replyToMessageId, buttons, deliveryId }: OutgoingPar
   };
 }
 
-/** Discord answers a request with the nonce of an earlier one with the message of that one. It takes 25 characters. */
+/**
+ * Discord answers a request with the nonce of an earlier one with the message of that one. It takes
+ * 25 characters.
+ */
 function nonceOf(deliveryId: string): string {
   return createHash('sha256').update(deliveryId).digest('base64url').slice(0, 25);
 }
 
-/** The time since a part was made, which is before it was first sent: its id begins with that time (UUIDv7). */
+/**
+ * The time since a part was made, which is before it was first sent: its id begins with that time
+ * (UUIDv7).
+ */
 function ageOf(deliveryId: string): number {
   return Date.now() - Number.parseInt(deliveryId.replaceAll('-', '').slice(0, 12), 16);
 }

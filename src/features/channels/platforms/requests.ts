@@ -27,13 +27,19 @@ export function noAnswer(
   return new PlatformError(isUnsent ? 'later' : 'unknown', `${what.platform} did not answer ${what.method}: ${why}`);
 }
 
-/** The bounds of what is read of the history of a platform after a gap, in which its events did not arrive. */
+/**
+ * The bounds of what is read of the history of a platform after a gap, in which its events did not
+ * arrive.
+ */
 export const GAP = { chatsMax: 200, messagesMax: 1_000, msMax: 24 * 60 * 60_000 };
 /** Events of the last seconds before a gap can be missing, too. */
 const OVERLAP_MS = 60_000;
 const TRIES_MAX = 20;
 
-/** From when on messages are read, in epoch milliseconds. `lastAtMs`: when the last was sent that is known. */
+/**
+ * From when on messages are read, in epoch milliseconds. `lastAtMs`: when the last was sent that is
+ * known.
+ */
 export function startOfGap(lastAtMs: number): number {
   return Math.max(lastAtMs - OVERLAP_MS, Date.now() - GAP.msMax);
 }

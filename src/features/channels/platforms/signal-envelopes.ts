@@ -1,5 +1,5 @@
-// Reads envelopes of Signal as signal-cli hands them over: what a person said, changed or reacted with. What says nothing is read as nothing. Signal does not
-// mark what was forwarded.
+// Reads envelopes of Signal as signal-cli hands them over: what a person said, changed or reacted
+// with. What says nothing is read as nothing. Signal does not mark what was forwarded.
 import { given, isObject } from '../../../core/json.ts';
 import type { ChatPerson, ChatPlace, Received, ReceivedMessage, RemoteFile } from '../platform.ts';
 
@@ -28,7 +28,8 @@ interface Envelope {
 const MENTION = '\uFFFC';
 
 /**
- * The id of a message within its account. Signal names a message by its author and the time when it was sent; those of the bot have the time alone.
+ * The id of a message within its account. Signal names a message by its author and the time when it
+ * was sent; those of the bot have the time alone.
  */
 function formatMessageId(timestamp: number, author: string | null): string {
   return author === null ? String(timestamp) : `${timestamp}.${author}`;
@@ -98,7 +99,8 @@ export function createEnvelopeReader(ownNumber: string): (item: unknown) => Rece
     if (edit !== undefined) return readMessage(envelope, edit.dataMessage, edit.targetSentTimestamp);
     if (dataMessage?.reaction !== undefined) return readReaction(envelope, dataMessage);
     if (dataMessage !== undefined) return readMessage(envelope, dataMessage);
-    // A message that cannot be decrypted, or whose sender has a new safety number that was not trusted yet.
+    // A message that cannot be decrypted, or whose sender has a new safety number that was not
+    // trusted yet.
     return exception === undefined ? [] : [unreadable(envelope, exception.message)];
   }
 
@@ -144,7 +146,10 @@ function toFile({ id, contentType, filename, size }: NonNullable<DataMessage['at
 
 type Mentioned = NonNullable<DataMessage['mentions']>[number];
 
-/** Puts `@` and the number in place of each mention, except the bot at the beginning: a command follows there. */
+/**
+ * Puts `@` and the number in place of each mention, except the bot at the beginning: a command
+ * follows there.
+ */
 function withNames(
   text: string,
   mentions: readonly Mentioned[],

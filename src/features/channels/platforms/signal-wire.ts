@@ -1,4 +1,5 @@
-// Requests to the daemon of signal-cli, and what their failures say about whether a message was sent.
+// Requests to the daemon of signal-cli, and what their failures say about whether a message was
+// sent.
 import { given, isObject } from '../../../core/json.ts';
 import { PlatformError } from '../platform.ts';
 import { noAnswer, readBytes, refuseAborted } from './requests.ts';

@@ -1,5 +1,6 @@
-// Signal, through the daemon of signal-cli, which is a device of the account and has its keys. It acknowledges a message to Signal before it hands it
-// over, so messages are asked for one by one: one that a crash loses is the only one.
+// Signal, through the daemon of signal-cli, which is a device of the account and has its keys. It
+// acknowledges a message to Signal before it hands it over, so messages are asked for one by one:
+// one that a crash loses is the only one.
 import { readFile } from 'node:fs/promises';
 import {
   PlatformError,
@@ -72,7 +73,10 @@ export function openPlatform({ token: account, baseUrl = DAEMON }: AccountSettin
   };
 }
 
-/** At most one message: those that come meanwhile wait at Signal. The request is not aborted while a message can be on its way. */
+/**
+ * At most one message: those that come meanwhile wait at Signal. The request is not aborted while a
+ * message can be on its way.
+ */
 async function receive(ask: AskSignal, own: object, signal: AbortSignal): Promise<unknown[]> {
   try {
     const items = await ask('receive', { ...own, timeout: RECEIVE_MS / 1_000, maxMessages: 1 }, signal);
@@ -101,7 +105,8 @@ function writer(
     async react(to, messageId, emoji, signal) {
       const { timestamp, author } = parseMessageId(messageId);
       const target = { targetTimestamp: timestamp, targetAuthor: author ?? account };
-      // A person has one reaction to a message. Which one is taken back does not matter, but it must be named.
+      // A person has one reaction to a message. Which one is taken back does not matter, but it
+      // must be named.
       const what = emoji === '' ? { emoji: '👍', remove: true } : { emoji };
       await ask('sendReaction', { ...recipientOf(to), ...target, ...what }, signal);
     },

@@ -1,7 +1,7 @@
-// Reads what Slack sends: what a person said, changed, reacted with or pressed, as the core has it. What
-// says nothing is read as nothing. What a person types arrives twice: as blocks, which say what is bold,
-// and as text with marks, in which a star that was typed looks like one that makes bold. So the blocks
-// come first. Apps send blocks of other kinds, and attachments.
+// Reads what Slack sends: what a person said, changed, reacted with or pressed, as the core has it.
+// What says nothing is read as nothing. What a person types arrives twice: as blocks, which say
+// what is bold, and as text with marks, in which a star that was typed looks like one that makes
+// bold. So the blocks come first. Apps send blocks of other kinds, and attachments.
 import { defaultEmojiResolver } from 'chat';
 import { given, isObject } from '../../../core/json.ts';
 import type { ChatPerson, ChatPlace, Received, ReceivedMessage, RemoteFile } from '../platform.ts';
@@ -43,7 +43,10 @@ interface SlackEvent extends SlackMessage {
   event_ts?: string;
 }
 
-/** Subtypes of messages that someone has written. All others tell of a channel: who joined, what was renamed. */
+/**
+ * Subtypes of messages that someone has written. All others tell of a channel: who joined, what was
+ * renamed.
+ */
 const WRITTEN: ReadonlySet<string | undefined> = new Set([
   undefined,
   'file_share',
@@ -114,7 +117,10 @@ export function createEventReader(botUserId: string) {
   };
 }
 
-/** What Slack has sent in a form that is not known must not keep the rest waiting, however often it comes. */
+/**
+ * What Slack has sent in a form that is not known must not keep the rest waiting, however often it
+ * comes.
+ */
 function readOrName(sent: unknown, read: () => Received[]): Received[] {
   try {
     return read();
@@ -438,7 +444,10 @@ function withMarks(text: string, { bold, italic, strike, code }: Style): string 
   return text.replace(words, () => marked);
 }
 
-/** Code, then what is bold, then what is struck, then marks that are none: a mark stands at the edge of a word. */
+/**
+ * Code, then what is bold, then what is struck, then marks that are none: a mark stands at the edge
+ * of a word.
+ */
 const MARKS =
   /```.*?```|`[^`\n]+`|(?<![\p{L}\p{N}_\\*])\*(?=[^\s*])[^*\n]*(?<=[^\s*])\*(?![\p{L}\p{N}_*]|[^\s\p{L}\p{N}]\p{L})|(?<![\p{L}\p{N}_\\~])~(?=[^\s~])[^~\n]*(?<=[^\s~])~(?![\p{L}\p{N}_~]|[^\s\p{L}\p{N}]\p{L})|[*~]/gsu;
 

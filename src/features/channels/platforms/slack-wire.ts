@@ -8,7 +8,10 @@ import { PlatformError, type Received } from '../platform.ts';
 import { GAP, noAnswer, patiently, refuseAborted, startOfGap } from './requests.ts';
 import { readInteraction, type SlackMessage } from './slack-events.ts';
 
-/** Errors of Slack that say that the token is not valid. A right that is missing concerns one method, whose calls are refused. */
+/**
+ * Errors of Slack that say that the token is not valid. A right that is missing concerns one
+ * method, whose calls are refused.
+ */
 const UNAUTHORIZED = new Set([
   'account_inactive',
   'ekm_access_denied',
@@ -34,7 +37,10 @@ const SILENT: Logger = {
   setName() {},
 };
 
-/** How Slack is asked: once, without the retries and waits of the client, which know nothing of the outbox. */
+/**
+ * How Slack is asked: once, without the retries and waits of the client, which know nothing of the
+ * outbox.
+ */
 function clientOptions(baseUrl: string | undefined): WebClientOptions {
   return {
     logger: SILENT,
@@ -59,7 +65,10 @@ function fetchUntil(signal: AbortSignal): NonNullable<WebClientOptions['fetch']>
   };
 }
 
-/** Asks with a token. Rejects with `PlatformError`. Each call has a client of its own, which its signal ends. */
+/**
+ * Asks with a token. Rejects with `PlatformError`. Each call has a client of its own, which its
+ * signal ends.
+ */
 export function createAsk(token: string, baseUrl: string | undefined): AskSlack {
   const options = clientOptions(baseUrl);
   return async (method, signal, call) => {
@@ -139,9 +148,9 @@ interface Listening {
 }
 
 /**
- * Holds the socket. An envelope is acknowledged when what it says is committed; Slack sends one that
- * is not acknowledged again. Resolves when Slack closes the socket, which it does every few hours, or
- * at `signal`; rejects when a commit has, or with `PlatformError`.
+ * Holds the socket. An envelope is acknowledged when what it says is committed; Slack sends one
+ * that is not acknowledged again. Resolves when Slack closes the socket, which it does every few
+ * hours, or at `signal`; rejects when a commit has, or with `PlatformError`.
  */
 export async function listenToSocket(listening: Listening): Promise<void> {
   const { readEvent, readMissed, commit, signal, openMs = OPEN_MS } = listening;
@@ -294,7 +303,10 @@ async function readSince(ask: AskSlack, span: Span): Promise<SlackMessage[]> {
   return found;
 }
 
-/** Pages up to the bound, as Slack has them: of a chat the newest messages first, of a thread the oldest. */
+/**
+ * Pages up to the bound, as Slack has them: of a chat the newest messages first, of a thread the
+ * oldest.
+ */
 export async function* readPages(
   ask: AskSlack,
   { channel, thread, oldest, signal }: Span,

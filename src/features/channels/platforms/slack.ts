@@ -1,6 +1,6 @@
-// Slack, and what is written there. Its own clients send the requests and hold the socket; the adapter
-// of the Chat SDK checks signatures and converts what people write. Its own handling is not used: it
-// does not await what it has received.
+// Slack, and what is written there. Its own clients send the requests and hold the socket; the
+// adapter of the Chat SDK checks signatures and converts what people write. Its own handling is not
+// used: it does not await what it has received.
 import { verifySlackSignature } from '@chat-adapter/slack/webhook';
 import { escapeSlackText } from '@chat-adapter/slack/format';
 import { timeOfId } from '../../../core/ids.ts';
@@ -254,7 +254,10 @@ async function download(
 const TOKEN =
   /<(?=!(?:here|channel|everyone|subteam|date)\b|@[UWB][A-Z0-9]+[|>]|#[CDG][A-Z0-9]+[|>]|[A-Za-z][\w+.-]*:[^\s<>|]*\|)/g;
 
-/** Markdown of an agent without the marks of Slack, by which it would notify people or hide where a link leads. */
+/**
+ * Markdown of an agent without the marks of Slack, by which it would notify people or hide where a
+ * link leads.
+ */
 function escapeTokens(markdown: string): string {
   return markdown.replaceAll(TOKEN, '&lt;');
 }

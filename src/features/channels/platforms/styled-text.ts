@@ -1,5 +1,6 @@
-// Markdown as a text without marks and the ranges of its styles, for platforms that take these apart. What a platform cannot show as a style is written
-// into the text: an address, a box, a quote.
+// Markdown as a text without marks and the ranges of its styles, for platforms that take these
+// apart. What a platform cannot show as a style is written into the text: an address, a box, a
+// quote.
 import { parseMarkdown, tableToAscii } from 'chat';
 import { hasVisible, resolveReferences, type MarkdownNode } from '../rules/markdown.ts';
 

@@ -1,5 +1,5 @@
-// Reads updates of Telegram: what a person said, changed, or pressed, as the core has it. An update that
-// says nothing is read as nothing.
+// Reads updates of Telegram: what a person said, changed, or pressed, as the core has it. An update
+// that says nothing is read as nothing.
 import { TelegramAdapter, type TelegramMessage } from '@chat-adapter/telegram';
 import type {
   CallbackQuery,
@@ -23,8 +23,9 @@ export interface TelegramBot {
 type MessageFacts = Pick<Message, 'message_id' | 'chat'>;
 
 /**
- * The id of a message within its account. Telegram counts the messages of direct chats and of small groups for each bot, so the id has that of the bot in
- * front there: after a change of the token, message 7 is another message.
+ * The id of a message within its account. Telegram counts the messages of direct chats and of small
+ * groups for each bot, so the id has that of the bot in front there: after a change of the token,
+ * message 7 is another message.
  */
 export function formatMessageId({ message_id: id, chat }: MessageFacts, botId: string): string {
   return chat.type === 'supergroup' || chat.type === 'channel' ? String(id) : `${botId}.${id}`;
@@ -166,7 +167,10 @@ function placeOf(
   };
 }
 
-/** Who speaks for a chat (an anonymous administrator, a channel) has its id, not that of the account of Telegram that stands for it. */
+/**
+ * Who speaks for a chat (an anonymous administrator, a channel) has its id, not that of the account
+ * of Telegram that stands for it.
+ */
 function senderOf({ from, sender_chat: sender, chat }: Message): ChatPerson {
   if (sender !== undefined) return personOfChat(sender);
   return from === undefined ? personOfChat(chat) : personOf(from);
@@ -206,7 +210,10 @@ function isAnswerTo({ id }: TelegramBot, { reply_to_message: answered, message_t
   return String(answered?.from?.id) === id && answered?.message_id !== topic;
 }
 
-/** A contact, a poll or a place has a text that the adapter makes. What a bot wrote for its sender (inline) is sent via that bot. */
+/**
+ * A contact, a poll or a place has a text that the adapter makes. What a bot wrote for its sender
+ * (inline) is sent via that bot.
+ */
 function isOwnText({
   text,
   caption,
@@ -268,8 +275,8 @@ const MARKED = new Set(['bold', 'italic', 'code', 'pre', 'strikethrough', 'text_
 
 /**
  * The entities of a text (marks, quotes, links) as the parser of the adapter can read them. It puts
- * marks at wrong places where one entity is within another: of these, only the outer one stays, or the
- * link. It leaves out that lines are a quote: they get the mark of Markdown.
+ * marks at wrong places where one entity is within another: of these, only the outer one stays, or
+ * the link. It leaves out that lines are a quote: they get the mark of Markdown.
  */
 function withPlainEntities(message: Message): Message {
   const flat = (entities: MessageEntity[] | undefined) => {

@@ -1,4 +1,5 @@
-// What can go wrong between Holdfast and Telegram, and what that says about whether a request was carried out.
+// What can go wrong between Holdfast and Telegram, and what that says about whether a request was
+// carried out.
 import { GrammyError, HttpError } from 'grammy';
 import { given } from '../../../core/json.ts';
 import { PlatformError } from '../platform.ts';
@@ -10,7 +11,10 @@ export const ABOUT_STYLES = /entit(?:y|ies)/i;
 /** The new id of the group that a refusal names. */
 const MOVED = new WeakMap<PlatformError, string>();
 
-/** A group that became a supergroup has another id, which the refusal names; nothing was sent to the old one. */
+/**
+ * A group that became a supergroup has another id, which the refusal names; nothing was sent to the
+ * old one.
+ */
 export async function intoChat<Result>(chatId: string, send: (chatId: string) => Promise<Result>): Promise<Result> {
   try {
     return await send(chatId);
@@ -50,8 +54,8 @@ function toPlatformError(method: string, error: unknown): unknown {
   return failure;
 }
 
-// A 5xx can come from a gateway after the server has carried the request out, so whether it was is unknown. Another process that polls, or a
-// webhook, is a 409: that may end.
+// A 5xx can come from a gateway after the server has carried the request out, so whether it was is
+// unknown. Another process that polls, or a webhook, is a 409: that may end.
 function kindOf(status: number): PlatformError['kind'] {
   if (status === 401 || status === 404) return 'unauthorized';
   if (status === 409 || status === 420 || status === 429) return 'later';

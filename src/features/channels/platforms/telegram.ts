@@ -1,6 +1,7 @@
-// Telegram, and what is written there. grammY's client sends the requests; the adapter of the Chat SDK
-// reads messages. Its own handling of updates and its sending are not used: it acknowledges before
-// anything is committed, cuts long texts, and loses addresses, boxes and footnotes of markdown.
+// Telegram, and what is written there. grammY's client sends the requests; the adapter of the Chat
+// SDK reads messages. Its own handling of updates and its sending are not used: it acknowledges
+// before anything is committed, cuts long texts, and loses addresses, boxes and footnotes of
+// markdown.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Api, InputFile } from 'grammy';
 import type { Message, MessageEntity, Update } from 'grammy/types';
@@ -57,7 +58,8 @@ export function openPlatform({ token, secretToken, mode, baseUrl = API, channel,
   }
 
   async function readUpdates(updates: readonly Update[], signal: AbortSignal): Promise<Received[]> {
-    // Requests that come at the same time wait for the same answer, so that they stay in their order.
+    // Requests that come at the same time wait for the same answer, so that they stay in their
+    // order.
     const asked = (reader ??= identify(signal).then(createUpdateReader));
     asked.catch(() => (reader = undefined));
     return updates.flatMap(await asked);
@@ -90,8 +92,9 @@ export function openPlatform({ token, secretToken, mode, baseUrl = API, channel,
         ),
       );
       const last = updates.at(-1);
-      // This poll has confirmed what lies before its position. After a week of silence Telegram numbers updates anew, from a lower number perhaps,
-      // so the position is not kept longer than it is needed.
+      // This poll has confirmed what lies before its position. After a week of silence Telegram
+      // numbers updates anew, from a lower number perhaps, so the position is not kept longer than
+      // it is needed.
       return {
         received: await readUpdates(updates, signal),
         position: last === undefined ? null : String(last.update_id + 1),
@@ -190,7 +193,10 @@ function listFaults(bot: { readsAll: boolean; url: string; mode: string; hasSecr
   return faults.filter(([isSo]) => isSo).map(([, text]) => text);
 }
 
-/** What is counted is the text without marks and addresses. Of more styles than it takes, Telegram leaves out the last ones. */
+/**
+ * What is counted is the text without marks and addresses. Of more styles than it takes, Telegram
+ * leaves out the last ones.
+ */
 function measureText(markdown: string): number {
   const { text, spans } = toTelegramText(markdown);
   return Math.max(text.length, Math.ceil((spans.length / STYLES_MAX) * TEXT_MAX));
@@ -256,7 +262,10 @@ function parseUpdate(rawBody: Buffer): Update | null {
   }
 }
 
-/** Without a secret of its own, an account believes no request. Hashes have one length, so that the comparison takes the same time for any text. */
+/**
+ * Without a secret of its own, an account believes no request. Hashes have one length, so that the
+ * comparison takes the same time for any text.
+ */
 function isSecret(sent: string | undefined, expected: string | undefined): boolean {
   if (!isSet(expected) || sent === undefined) return false;
   const hash = (text: string) => createHash('sha256').update(text).digest();
@@ -280,8 +289,8 @@ const METHODS: readonly (readonly [RegExp, Method])[] = [
 ];
 
 /**
- * Sends a file as what its type says. What Telegram does not take as such, a picture of another shape
- * for instance, is a document.
+ * Sends a file as what its type says. What Telegram does not take as such, a picture of another
+ * shape for instance, is a document.
  */
 async function sendFile(call: {
   api: Api;

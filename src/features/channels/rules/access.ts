@@ -1,5 +1,6 @@
-// Who may speak to an agent. Only what the platform vouches for counts: the ids of the sender and of the chat, compared character by character.
-// Names, user names, titles, texts and files are chosen by people, so nothing here reads them.
+// Who may speak to an agent. Only what the platform vouches for counts: the ids of the sender and
+// of the chat, compared character by character. Names, user names, titles, texts and files are
+// chosen by people, so nothing here reads them.
 import { isOwner, type ChatType } from '../../../core/inbound.ts';
 
 /** The settings of an account that decide. */
@@ -38,7 +39,10 @@ interface AccessFacts {
 /** Further messages of a bot in a chat within an hour are for no agent. */
 const BOT_MESSAGES_MAX = 20;
 
-/** Where a message goes. `context`: it is kept for the next message that is for the agent. `pairing`: its sender may ask to be paired. */
+/**
+ * Where a message goes. `context`: it is kept for the next message that is for the agent.
+ * `pairing`: its sender may ask to be paired.
+ */
 export type Access =
   | { to: 'agent' }
   | { to: 'context' }
@@ -56,7 +60,10 @@ export function decideAccess(settings: AccessSettings, message: Spoken, facts: A
     : decideGroup(settings, message, facts);
 }
 
-/** Two bots that `allowFrom` has answer each other without end otherwise: an answer names no one, and an agent can name a bot in each of its own. */
+/**
+ * Two bots that `allowFrom` has answer each other without end otherwise: an answer names no one,
+ * and an agent can name a bot in each of its own.
+ */
 function isBotHeard(
   { allowFrom }: AccessSettings,
   { sender, isMentioned = false }: Spoken,

@@ -1,5 +1,5 @@
-// Which agent gets the messages of a chat: the most specific binding that matches, otherwise the first agent. Messages that come in, tools and crons
-// ask this one function.
+// Which agent gets the messages of a chat: the most specific binding that matches, otherwise the
+// first agent. Messages that come in, tools and crons ask this one function.
 
 /** What a binding may ask of a place. */
 interface BindingMatch {
@@ -23,19 +23,28 @@ interface BindingSettings {
   bindings: readonly { agent: string; match: BindingMatch }[];
 }
 
-/** A chat of an account. `guild`: the server of Discord; `team`: the workspace of Slack. What is absent matches only bindings that do not ask for it. */
+/**
+ * A chat of an account. `guild`: the server of Discord; `team`: the workspace of Slack. What is
+ * absent matches only bindings that do not ask for it.
+ */
 export interface BoundPlace extends BindingMatch {
   channel: string;
 }
 
-/** The agent of a place. `binding` is null where none matches; `candidates` are all that match, the most specific first. */
+/**
+ * The agent of a place. `binding` is null where none matches; `candidates` are all that match, the
+ * most specific first.
+ */
 export interface BoundAgent {
   agent: string;
   binding: PlacedBinding | null;
   candidates: PlacedBinding[];
 }
 
-/** The keys of a match, the most specific first. A server of Discord and a workspace of Slack are the same level: no place has both. */
+/**
+ * The keys of a match, the most specific first. A server of Discord and a workspace of Slack are
+ * the same level: no place has both.
+ */
 const LEVELS: readonly (readonly (keyof BindingMatch)[])[] = [
   ['threadId'],
   ['chatId'],
@@ -61,11 +70,15 @@ export function findBinding(settings: BindingSettings, place: BoundPlace): Bound
   return { agent: binding?.agent ?? defaultAgent, binding, candidates };
 }
 
-/** The first binding with the same specificity that matches the same chats and names another agent; -1: there is none. */
+/**
+ * The first binding with the same specificity that matches the same chats and names another agent;
+ * -1: there is none.
+ */
 export function indexOfRival(bindings: BindingSettings['bindings'], at: number): number {
   const own = bindings[at];
   if (own === undefined) return -1;
-  // Bindings of one specificity have the same keys, so a place matches both only if their values are equal.
+  // Bindings of one specificity have the same keys, so a place matches both only if their values
+  // are equal.
   return bindings.findIndex(
     ({ agent, match }) => agent !== own.agent && KEYS.every((key) => match[key] === own.match[key]),
   );

@@ -14,8 +14,9 @@ export interface MarkdownNode {
 const REFERENCE = /^(?:link|image)Reference$/;
 
 /**
- * The blocks with the addresses of links in place: most platforms know no definitions, and a text is cut
- * between the two. A definition that is used goes; others stay: they are the only place of their address.
+ * The blocks with the addresses of links in place: most platforms know no definitions, and a text
+ * is cut between the two. A definition that is used goes; others stay: they are the only place of
+ * their address.
  */
 export function resolveReferences(blocks: readonly MarkdownNode[]): MarkdownNode[] {
   const definitions = new Map<unknown, MarkdownNode>();
@@ -64,9 +65,9 @@ const DEPTH_MAX = 40;
 const MARKS_MAX = 1000;
 
 /**
- * True for a text that would take a parser too long: the time grows with the square of how deep blocks
- * lie in each other, and of how many marks one block has that are not closed at once. Such a text is
- * sent as a file. Takes time in proportion to its length.
+ * True for a text that would take a parser too long: the time grows with the square of how deep
+ * blocks lie in each other, and of how many marks one block has that are not closed at once. Such a
+ * text is sent as a file. Takes time in proportion to its length.
  */
 export function isCostlyMarkdown(markdown: string): boolean {
   let marks = 0;
@@ -85,7 +86,9 @@ function depthOf(line: string): number {
   return head.match(/>|[-+*](?=\s)|\d{1,9}[.)](?=\s)/g)?.length ?? 0;
 }
 
-/** Marks around a piece without marks: the end finds its beginning at once, so they do not count. */
+/**
+ * Marks around a piece without marks: the end finds its beginning at once, so they do not count.
+ */
 const CLOSED =
   /(?<![\p{L}\p{N}*_~])(\*{1,3}|_{1,3}|~~)(?=[^\s*_~])(?:[^*_~]|(?<=[\p{L}\p{N}])_(?=[\p{L}\p{N}]))*(?<=[^\s*_~])\1(?![\p{L}\p{N}*_~])/gu;
 
@@ -96,7 +99,10 @@ function marksOf(line: string): number {
 /** Spaces and characters without a shape are not seen; U+2800 is an empty pattern of Braille. */
 const VISIBLE = /[^\s\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
-/** False for a text of spaces and characters that nothing is shown for. Platforms refuse it as empty. */
+/**
+ * False for a text of spaces and characters that nothing is shown for. Platforms refuse it as
+ * empty.
+ */
 export function hasVisible(text: string): boolean {
   return VISIBLE.test(text);
 }

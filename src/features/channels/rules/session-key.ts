@@ -1,5 +1,7 @@
-// The session that a chat belongs to, as a key that src/core/session-key.ts reads: `agent:<agent>:<channel>:[<account>:]direct|group|channel:<peer>`,
-// with `:thread:<id>` for a thread. Keys must not change while a conversation lives, so they never depend on how many accounts there are.
+// The session that a chat belongs to, as a key that src/core/session-key.ts reads:
+// `agent:<agent>:<channel>:[<account>:]direct|group|channel:<peer>`, with `:thread:<id>` for a
+// thread. Keys must not change while a conversation lives, so they never depend on how many
+// accounts there are.
 import type { SessionKey } from '../../../core/ids.ts';
 import type { ChatType } from '../../../core/inbound.ts';
 import { canonicalSessionKey } from '../../../core/session-key.ts';
@@ -17,7 +19,10 @@ interface KeyedChat {
   message: { place: { chatId: string; threadId?: string; chatType: ChatType }; sender: { id: string } };
 }
 
-/** That of any key in a request, without `agent:main:` in front: shorter, so that it holds for every agent. */
+/**
+ * That of any key in a request, without `agent:main:` in front: shorter, so that it holds for every
+ * agent.
+ */
 const KEY_CHARS_MAX = 200;
 
 /** Segments that say what a session is for; an id that is one of them is written otherwise. */
@@ -27,8 +32,9 @@ const RESERVED = /^(?:agent|main|direct|dm|group|channel|thread|topic|subagent|c
 const UPPER_CASE_ADAPTERS: readonly (string | undefined)[] = ['slack'];
 
 /**
- * The key of the session of a message: that of its person in direct chats, as far as `session.dmScope` says, otherwise that of its chat. Different
- * chats have different keys. `digest` returns at most 64 characters of 0-9 a-f for a text; it stands for what a key is too short for.
+ * The key of the session of a message: that of its person in direct chats, as far as
+ * `session.dmScope` says, otherwise that of its chat. Different chats have different keys. `digest`
+ * returns at most 64 characters of 0-9 a-f for a text; it stands for what a key is too short for.
  */
 export function sessionKeyOf(
   { session: { dmScope }, channels }: KeySettings,
@@ -53,8 +59,9 @@ function keyOf(agent: string, type: ChatType, segments: string[], digest: (text:
 }
 
 /**
- * An id with the characters of a key, all in lower case, without ":". `@` marks what is written otherwise: `@a` is "A", `@@` is "@", and `@47@` the
- * character with that code point. It can be reversed, so different ids never have the same form.
+ * An id with the characters of a key, all in lower case, without ":". `@` marks what is written
+ * otherwise: `@a` is "A", `@@` is "@", and `@47@` the character with that code point. It can be
+ * reversed, so different ids never have the same form.
  */
 function encodeSegment(id: string): string {
   const encoded = id.replaceAll(/[^a-z0-9_.+-]/gu, (character) => {

@@ -6,7 +6,10 @@ import { resolveReferences, type MarkdownNode } from './markdown.ts';
 /** A text that would need more messages than this is sent as a file. */
 export const PARTS_MAX = 10;
 
-/** How much one message may hold, in the platform's own count: 0 for a text of which nothing is seen. Every single character must fit. */
+/**
+ * How much one message may hold, in the platform's own count: 0 for a text of which nothing is
+ * seen. Every single character must fit.
+ */
 export interface TextLimit {
   max: number;
   measure: (markdown: string) => number;
@@ -87,7 +90,10 @@ function findCut(text: Text, from: number, { max, measure }: TextLimit): number 
   return place;
 }
 
-/** How many tokens from one on have this size together, at least one: as the number of the token after them. */
+/**
+ * How many tokens from one on have this size together, at least one: as the number of the token
+ * after them.
+ */
 function countFor(tokens: readonly MarkdownToken[], from: number, size: number): number {
   let to = from;
   for (let left = size; to < tokens.length && left >= 0; to += 1) left -= tokens[to]?.size ?? 0;
@@ -130,7 +136,10 @@ function blockOf(token: MarkdownToken | undefined): MarkdownNode | undefined {
   return token?.path[0] ?? token?.leaf;
 }
 
-/** A block as it was written, with the spaces before its first line; null for one that was not written so. */
+/**
+ * A block as it was written, with the spaces before its first line; null for one that was not
+ * written so.
+ */
 function sourceOf(block: MarkdownNode | undefined, markdown: string): string | null {
   let start = block?.position?.start.offset;
   const end = block?.position?.end.offset;
@@ -204,8 +213,9 @@ function endOf(value: string): number {
 }
 
 /**
- * Smaller tokens for one that fits into no message; the same token if there are none: a character that people see as one. A row of a table becomes
- * text in a fence, a link that is cut is whole in both parts.
+ * Smaller tokens for one that fits into no message; the same token if there are none: a character
+ * that people see as one. A row of a table becomes text in a fence, a link that is cut is whole in
+ * both parts.
  */
 function expandToken(token: MarkdownToken): MarkdownToken[] {
   const { path, leaf, value = leaf.value } = token;
@@ -266,7 +276,10 @@ function buildTree(tokens: readonly MarkdownToken[]): MarkdownNode {
   return root;
 }
 
-/** A node without its children, for those from `first` on: a list counts on, a table begins with its head. */
+/**
+ * A node without its children, for those from `first` on: a list counts on, a table begins with its
+ * head.
+ */
 function copyOf(node: MarkdownNode, first: MarkdownNode): MarkdownNode {
   const copy: MarkdownNode = { ...node, children: [] };
   if (node.type === 'list' && node['ordered'] === true)

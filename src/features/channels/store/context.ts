@@ -1,7 +1,10 @@
 // What was said in chats and not for the agent, until the next message that is: its history.
 import { literalQuery } from '../../../database/literal-query.ts';
 
-/** The most messages that are kept of a chat or a thread, and for how long. A prompt shows the newest 20. */
+/**
+ * The most messages that are kept of a chat or a thread, and for how long. A prompt shows the
+ * newest 20.
+ */
 const KEPT_MAX = 50;
 const KEPT = '7 days';
 const DELETED_AT_ONCE = 1_000;

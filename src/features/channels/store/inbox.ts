@@ -8,7 +8,10 @@ import type { InboundMessage } from '../../../core/inbound.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 import type { DueMessage } from '../../../kernel/inbox/delayed-messages.ts';
 
-/** How long an album waits for its next message, for one whose file is being downloaded, and for all of them, in milliseconds. */
+/**
+ * How long an album waits for its next message, for one whose file is being downloaded, and for all
+ * of them, in milliseconds.
+ */
 export const ALBUM_MS = { next: 1_500, download: 35_000, all: 60_000 };
 
 export interface AlbumKey {

@@ -1,4 +1,5 @@
-// Requests of people to write in direct chats: one row for each person, and at most three that are open for each account of a channel.
+// Requests of people to write in direct chats: one row for each person, and at most three that are
+// open for each account of a channel.
 import type { DeliveryId, SessionId } from '../../../core/ids.ts';
 import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
@@ -78,8 +79,9 @@ export interface NewPairing extends AskingPerson, Notice {
 }
 
 /**
- * Stores a request with what the person is sent about it. `isStored` is false when the person has asked already, when there is no room, or when another
- * request was stored at the same time; `isErased`: the session does not exist any more.
+ * Stores a request with what the person is sent about it. `isStored` is false when the person has
+ * asked already, when there is no room, or when another request was stored at the same time;
+ * `isErased`: the session does not exist any more.
  */
 export const insertPairing = literalQuery({
   name: 'insert-pairing',
@@ -119,7 +121,10 @@ export interface PairingDecision {
   by: string;
 }
 
-/** Decides about a request that is open. The first decision holds; `isFirst` is false for another. The person is sent `notice`, if there is one. */
+/**
+ * Decides about a request that is open. The first decision holds; `isFirst` is false for another.
+ * The person is sent `notice`, if there is one.
+ */
 export const decidePairing = literalQuery({
   name: 'decide-pairing',
   purpose: 'Decide about the request of a person to write whose time is not over, and store the notice to the person.',

@@ -1,5 +1,7 @@
-// Previews: messages of chats that show the answer of a turn while it is written. A row is inserted before its message is sent, and has the platform's id
-// before the message shows any text. `busy_until` keeps the relay from a message while an edit is under way, and `is_final` keeps the worker from it afterwards.
+// Previews: messages of chats that show the answer of a turn while it is written. A row is inserted
+// before its message is sent, and has the platform's id before the message shows any text.
+// `busy_until` keeps the relay from a message while an edit is under way, and `is_final` keeps the
+// worker from it afterwards.
 import { placesOfUrlSql } from '../../../core/channel-address.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 
@@ -18,14 +20,20 @@ interface PreviewName {
 
 const OF_PREVIEW_SQL = 'p.turn_id = $turnId::uuid and p.url = $url';
 const places = placesOfUrlSql('$url::text');
-/** Messages of the outbox come first: previews neither move the time of a gate nor overtake what waits. */
+/**
+ * Messages of the outbox come first: previews neither move the time of a gate nor overtake what
+ * waits.
+ */
 const FREE_SQL = `not exists (
     select from holdfast.channel_gates g where g.place in (${places.chat}, ${places.account}) and g.next_at > clock_timestamp()
   ) and not exists (
     select from holdfast.deliveries d where d.target ->> 'url' = $url and d.channel <> 'webhook' and d.status in ('pending', 'sending')
   )`;
 
-/** `new`: its message may be sent. `known`: another worker has sent its message. `closed`: no text is shown. `wait`: the chat is not free. */
+/**
+ * `new`: its message may be sent. `known`: another worker has sent its message. `closed`: no text
+ * is shown. `wait`: the chat is not free.
+ */
 export type PreviewBegin = { kind: 'new' | 'wait' | 'closed' } | { kind: 'known'; platformId: string };
 
 export const beginPreview = literalQuery({

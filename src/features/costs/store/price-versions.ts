@@ -1,5 +1,5 @@
-// The versions of the price table by which calls were priced. A version names its rows, so it never changes and is never deleted: what a call
-// cost can be proven as long as its row exists.
+// The versions of the price table by which calls were priced. A version names its rows, so it never
+// changes and is never deleted: what a call cost can be proven as long as its row exists.
 import type { PriceBook } from '../../../core/prices.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 

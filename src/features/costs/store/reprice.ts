@@ -1,5 +1,6 @@
-// Gives past calls other costs. Only calls of turns that have ended are touched: the totals of a running turn are absolute values in its
-// worker, which would overwrite them. The totals of turns, sessions and usage change by the same differences, in the same statement.
+// Gives past calls other costs. Only calls of turns that have ended are touched: the totals of a
+// running turn are absolute values in its worker, which would overwrite them. The totals of turns,
+// sessions and usage change by the same differences, in the same statement.
 import type { PriceTier, ReportedTokens } from '../../../core/prices.ts';
 import type { Database } from '../../../database/database.ts';
 import { idOfTimeSql } from '../../../database/page.ts';
@@ -77,7 +78,8 @@ export const REPRICE_CALLS = statement<Repricing>({
   select s.id, s.agent_id from holdfast.sessions s
   where s.id in (select t.session_id from holdfast.turns t join new_costs on new_costs.turn_id = t.id) order by s.id for no key update
 )`),
-    // Before their calls, as in the statements that delete turns: of the two, one waits for the other here, and finds no turn afterwards.
+    // Before their calls, as in the statements that delete turns: of the two, one waits for the
+    // other here, and finds no turn afterwards.
     cte(`locked_turns as materialized (
   select t.id, t.session_id, t.model, t.lane, t.kind, s.agent_id from holdfast.turns t join locked_sessions s on s.id = t.session_id
   where t.id in (select turn_id from new_costs) and t.ended_at is not null order by t.id for no key update of t
@@ -111,7 +113,8 @@ export const REPRICE_CALLS = statement<Repricing>({
   from (select session_id, sum(cost)::bigint as cost, sum(unpriced)::int as unpriced from changed_calls group by session_id) as change
   where s.id = change.session_id
 )`),
-    // A call can have ended in the last millisecond of a step, and its event fall into the next: then this is a separate bucket.
+    // A call can have ended in the last millisecond of a step, and its event fall into the next:
+    // then this is a separate bucket.
     cte(`updated_buckets as (
   insert into holdfast.usage_buckets as bucket (size, starts_at, ${KEYS}, cost_micros, unpriced_calls, is_simulated, ${OTHER_SUMS.join(', ')})
   select size, date_trunc(size, ended_at, 'UTC'), ${KEYS}, sum(cost)::bigint, sum(unpriced)::bigint, bool_or(is_simulated), ${OTHER_SUMS.map(() => '0').join(', ')}

@@ -1,8 +1,10 @@
-// The consumer of the event log: adds events to the roll-ups, and moves its cursor past them in the same statement, so each event counts
-// exactly once. Any number of processes may do it: one holds the cursor's row, and the others skip it. No event above the horizon is
-// read, because a transaction that still runs may write one below it.
+// The consumer of the event log: adds events to the roll-ups, and moves its cursor past them in the
+// same statement, so each event counts exactly once. Any number of processes may do it: one holds
+// the cursor's row, and the others skip it. No event above the horizon is read, because a
+// transaction that still runs may write one below it.
 //
-// Rows that are older than the roll-ups are counted once, by `countExisting`, in one snapshot that also sets the cursor.
+// Rows that are older than the roll-ups are counted once, by `countExisting`, in one snapshot that
+// also sets the cursor.
 import type { Database } from '../../../database/database.ts';
 import { EVENT_HORIZON_SQL } from '../../../database/event-ids.ts';
 import { idOfTimeSql } from '../../../database/page.ts';
@@ -26,7 +28,10 @@ import {
 /** Events that one statement adds. */
 const EVENTS_MAX = 5_000;
 
-/** Sessions that one statement counts, and how old the id of a session must be: ids of clocks that differ by less are in order. */
+/**
+ * Sessions that one statement counts, and how old the id of a session must be: ids of clocks that
+ * differ by less are in order.
+ */
 const SESSIONS_MAX = 50_000;
 const SESSION_AGE = '10 minutes';
 
@@ -115,7 +120,8 @@ select count(*)::int as count from counted`,
 });
 
 const NOT_COUNTED = `select from holdfast.roll_up_cursor where singleton and counted_at is null`;
-// Rows of the snapshot that belong to events above the horizon are already counted, and the log will be read again.
+// Rows of the snapshot that belong to events above the horizon are already counted, and the log
+// will be read again.
 const READ_LATER = eventsSql(`e.id >= (select id from horizon)`);
 
 export const COUNT_EXISTING = literal({
@@ -154,12 +160,13 @@ returning c.counted_at`,
 });
 
 /**
- * Counts what is older than the roll-ups, unless that is done; it takes as long as the tables are large. Resolves with whether it was done
- * now.
+ * Counts what is older than the roll-ups, unless that is done; it takes as long as the tables are
+ * large. Resolves with whether it was done now.
  */
 export async function countExisting(database: Database): Promise<boolean> {
   if (!(await isNotCounted(database))) return false;
-  // The deadline of all other statements would end it. Not sent again after a fault; the next round tries again.
+  // The deadline of all other statements would end it. Not sent again after a fault; the next round
+  // tries again.
   const counted = await transaction(
     database.views,
     (tx) => {

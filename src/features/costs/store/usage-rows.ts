@@ -1,5 +1,6 @@
-// What happened, as rows that the roll-ups add up: SQL that makes them of events, of the journal, and of the changes of statuses. Every row
-// has the same columns, wherever it comes from, and `sign` -1 takes one away again.
+// What happened, as rows that the roll-ups add up: SQL that makes them of events, of the journal,
+// and of the changes of statuses. Every row has the same columns, wherever it comes from, and
+// `sign` -1 takes one away again.
 
 /** Waiting messages are counted up to this. */
 export const WAITING_MAX = 10_000;
@@ -32,14 +33,18 @@ export const SUMMED_SQL = USAGE_SUMS.map((name) => `sum(sign * ${name})::bigint 
 const msSql = (from: string, to: string): string =>
   `greatest(0, coalesce(round(extract(epoch from ${to} - ${from}) * 1000), 0))::bigint`;
 
-// A text in an event may have a NUL or half a surrogate pair, with which no field of the JSON can be read. With `offset 0` the text is
-// searched and read once for each event, not again for each of its fields.
+// A text in an event may have a NUL or half a surrogate pair, with which no field of the JSON can
+// be read. With `offset 0` the text is searched and read once for each event, not again for each of
+// its fields.
 const READABLE_SQL = String.raw`select case when strpos(e.data::text, '\u') > 0 and e.data::text ~* '\\u(0000|d[89a-f])'
       then regexp_replace(e.data::text, '\\u(0000|d[89a-f][0-9a-f]{2})', '\\ufffd', 'gi')::jsonb else e.data::jsonb end offset 0`;
 
 const tokensSql = (name: string): string => `coalesce((e.data -> 'usage' ->> '${name}')::bigint, 0)`;
 
-/** SQL of the events of a range, which is a condition on `e.id`: those that anything here is made of, with their JSON readable. */
+/**
+ * SQL of the events of a range, which is a condition on `e.id`: those that anything here is made
+ * of, with their JSON readable.
+ */
 export function eventsSql(range: string): string {
   return `(select e.type, e.session_id, e.turn_id, e.created_at, d.data
   from holdfast.events e cross join lateral (${READABLE_SQL}) as d (data)
@@ -50,8 +55,9 @@ export function eventsSql(range: string): string {
 export const UNREAD_EVENTS = eventsSql('e.id > (select c.after_id from holdfast.roll_up_cursor c where c.singleton)');
 
 /**
- * SQL of the usage rows of events, which are those of `eventsSql`. Events of the version before name neither agent nor model nor kind: the rows
- * that they belong to do. `limit 1` keeps each look-up one by an index.
+ * SQL of the usage rows of events, which are those of `eventsSql`. Events of the version before
+ * name neither agent nor model nor kind: the rows that they belong to do. `limit 1` keeps each
+ * look-up one by an index.
  */
 export function usageOfEventsSql(events: string, sign: 1 | -1 = 1): string {
   return `select ${sign} as sign, e.created_at as at,
@@ -77,7 +83,10 @@ export function usageOfEventsSql(events: string, sign: 1 | -1 = 1): string {
   where e.type in ('model.ended', 'turn.ended')`;
 }
 
-/** SQL of the arrivals and the longest waits of events, by minute. A message that waits again has not arrived again. */
+/**
+ * SQL of the arrivals and the longest waits of events, by minute. A message that waits again has
+ * not arrived again.
+ */
 export function marksOfEventsSql(events: string): string {
   return `select date_trunc('minute', e.created_at, 'UTC') as starts_at, (count(*) filter (where e.type = 'message.accepted')) as arrivals,
     coalesce(max(case when e.type = 'turn.started'
@@ -89,8 +98,8 @@ export function marksOfEventsSql(events: string): string {
 }
 
 /**
- * SQL of the usage rows of the journal, as far as it goes, of turns that meet a condition on their row `t`: for what happened before there were
- * roll-ups, and for what these do not tell apart.
+ * SQL of the usage rows of the journal, as far as it goes, of turns that meet a condition on their
+ * row `t`: for what happened before there were roll-ups, and for what these do not tell apart.
  */
 export const usageOfJournalSql = (
   condition: string,
@@ -110,8 +119,8 @@ export const usageOfJournalSql = (
 export const UNPRICED_CALLS = 'unpriced calls';
 
 /**
- * SQL of how events change the numbers of rows that have ended: subject, status, change. A failed message that is retried waits again, and
- * says so with its acceptance.
+ * SQL of how events change the numbers of rows that have ended: subject, status, change. A failed
+ * message that is retried waits again, and says so with its acceptance.
  */
 export function countChangesSql(events: string): string {
   return `select case e.type when 'turn.ended' then 'turns' when 'delivery.sent' then 'deliveries' when 'model.ended' then '${UNPRICED_CALLS}'

@@ -1,6 +1,7 @@
-// What a cron expression says, parsed: the wall times that it means. Days are meant in the way of Vixie cron: if both fields of days begin with
-// something else than a star, a day that matches either of them is meant, otherwise one that matches both. So `*/2` is no restriction that
-// stands for itself, and `1-31` is one, which every day matches.
+// What a cron expression says, parsed: the wall times that it means. Days are meant in the way of
+// Vixie cron: if both fields of days begin with something else than a star, a day that matches
+// either of them is meant, otherwise one that matches both. So `*/2` is no restriction that stands
+// for itself, and `1-31` is one, which every day matches.
 import {
   toDate,
   DAY_MS,
@@ -13,7 +14,10 @@ import {
   type Zone,
 } from '../../../core/time.ts';
 
-/** `last`: this many days before the month's last. `near`: the weekday that is nearest to the day, within the month. */
+/**
+ * `last`: this many days before the month's last. `near`: the weekday that is nearest to the day,
+ * within the month.
+ */
 export type MonthDay =
   | { kind: 'day'; day: number }
   | { kind: 'last'; offset: number }
@@ -38,12 +42,18 @@ export interface CronFields {
   daysMatch: 'both' | 'either';
 }
 
-/** How far ahead a match is searched: every combination of leap day and weekday recurs within 40 years. */
+/**
+ * How far ahead a match is searched: every combination of leap day and weekday recurs within 40
+ * years.
+ */
 const YEARS_MAX = 45;
 const HOURS_PER_DAY = 24;
 const MINUTES_PER_HOUR = 60;
 
-/** The first matching wall time that is not before `wallMs`, a multiple of a second; null when there is none in 45 years. */
+/**
+ * The first matching wall time that is not before `wallMs`, a multiple of a second; null when there
+ * is none in 45 years.
+ */
 export function nextWallTime(fields: CronFields, wallMs: number): number | null {
   let day = Math.floor(wallMs / DAY_MS);
   let restMs = wallMs - day * DAY_MS;
@@ -63,8 +73,9 @@ export function nextWallTime(fields: CronFields, wallMs: number): number | null 
 }
 
 /**
- * True when the expression means a steady beat rather than times of day, as far as a shift of the clocks goes: it runs in every hour, and
- * never pauses for longer than the shift. Such a beat follows elapsed time.
+ * True when the expression means a steady beat rather than times of day, as far as a shift of the
+ * clocks goes: it runs in every hour, and never pauses for longer than the shift. Such a beat
+ * follows elapsed time.
  */
 export function isBeat({ hours, minutes }: CronFields, shiftMs: number): boolean {
   if (hours.length < HOURS_PER_DAY) return false;
@@ -127,7 +138,10 @@ function isMonthDay(meant: MonthDay, day: number): boolean {
   }
 }
 
-/** The day from Monday to Friday that is nearest to a day and in the same month; `base` is the day before its first. */
+/**
+ * The day from Monday to Friday that is nearest to a day and in the same month; `base` is the day
+ * before its first.
+ */
 function nearestWeekday(base: number, dayOfMonth: number, lastDay: number): number {
   const weekday = toWeekday(base + dayOfMonth);
   if (weekday === 6) return dayOfMonth === 1 ? 3 : dayOfMonth - 1;
@@ -150,17 +164,22 @@ function isWeekDay(meant: WeekDay, day: number): boolean {
   }
 }
 
-// The next slot of a cron expression in a time zone. Times of day are wall times, and the clocks on the walls are set now and then:
+// The next slot of a cron expression in a time zone. Times of day are wall times, and the clocks on
+// the walls are set now and then:
 //
-//   set forward   wall times are left out. What falls into the gap is due when the gap is over, once.
+//   set forward   wall times are left out. What falls into the gap is due when the gap is over,
+//                 once.
 //   set back      wall times come twice. They count the first time.
 //
-// So a shift neither skips nor doubles a time of day (G20). An expression that means a steady beat (`*/15 * * * *`) follows elapsed
-// time instead: nothing is moved out of the gap, and the repeated hour has its beats, too.
+// So a shift neither skips nor doubles a time of day (G20). An expression that means a steady beat
+// (`*/15 * * * *`) follows elapsed time instead: nothing is moved out of the gap, and the repeated
+// hour has its beats, too.
 
 /** A repeated stretch is at most this long, and begins with a transition. */
 const REPEATED_MS_MAX = 26 * HOUR_MS;
-/** Transitions that one search crosses: twice a year for longer than any search goes, and Ramadan. */
+/**
+ * Transitions that one search crosses: twice a year for longer than any search goes, and Ramadan.
+ */
 const TRANSITIONS_MAX = 400;
 
 /** The first slot after an instant, whole seconds; null when there is none in the next 45 years. */
@@ -186,7 +205,10 @@ export function nextCronSlot(fields: CronFields, zone: Zone, afterMs: number): n
   return null;
 }
 
-/** Until when wall times repeat those before the last transition and do not count; the instant itself when they all count. */
+/**
+ * Until when wall times repeat those before the last transition and do not count; the instant
+ * itself when they all count.
+ */
 function repeatedUntil(fields: CronFields, zone: Zone, instantMs: number): number {
   const last = zone.lastTransition(instantMs - REPEATED_MS_MAX, instantMs);
   if (last === null) return instantMs;
@@ -194,8 +216,9 @@ function repeatedUntil(fields: CronFields, zone: Zone, instantMs: number): numbe
   return shiftMs <= 0 || isBeat(fields, shiftMs) ? instantMs : Math.max(instantMs, last.atMs + shiftMs);
 }
 
-// Cron expressions that mean something else than their author has probably meant. A range that begins after its end: the parser reads `5-1` as
-// all minutes but 2, 3 and 4, most other crons refuse it, and the author has often meant 1-5. A step that is longer than its field: `*/90` in
+// Cron expressions that mean something else than their author has probably meant. A range that
+// begins after its end: the parser reads `5-1` as all minutes but 2, 3 and 4, most other crons
+// refuse it, and the author has often meant 1-5. A step that is longer than its field: `*/90` in
 // minutes is not every 90 minutes, but the first of every hour.
 
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
@@ -230,7 +253,10 @@ export function findMisreading(expr: string): string | null {
   return null;
 }
 
-/** The first range of the expression that begins after its end, as it is written; null: there is none. */
+/**
+ * The first range of the expression that begins after its end, as it is written; null: there is
+ * none.
+ */
 function findBackwardRange(expr: string): string | null {
   for (const part of expr.trim().split(/[\s,]+/)) {
     const [, first, last] = RANGE.exec(part) ?? [];

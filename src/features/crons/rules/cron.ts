@@ -1,4 +1,5 @@
-// A cron: its settings, its session, and what a tick of it puts there. The text of a tick for the model is decided here.
+// A cron: its settings, its session, and what a tick of it puts there. The text of a tick for the
+// model is decided here.
 import { formatChannelUrl, type ChannelAddress } from '../../../core/channel-address.ts';
 import { pollText } from '../../../core/heartbeat.ts';
 import type { SessionKey } from '../../../core/ids.ts';
@@ -11,12 +12,14 @@ import type { EnvelopeZone } from '../../../prompt/envelope-time.ts';
 import { neutralise } from '../../../prompt/untrusted-text.ts';
 import type { CronInput, CronPayload, CronTarget, MisfirePolicy, Schedule } from '../config.ts';
 
-/** `config`: the configuration file names it. `api`: a call made it. `agent`: an agent's tool did. */
+/**
+ * `config`: the configuration file names it. `api`: a call made it. `agent`: an agent's tool did.
+ */
 export type CronOrigin = 'config' | 'api' | 'agent';
 
 /**
- * Where the answer goes. `none`: nowhere. `last`: where the last message of the session wanted its answer. `webhook`: to this URL, or to
- * the configured one.
+ * Where the answer goes. `none`: nowhere. `last`: where the last message of the session wanted its
+ * answer. `webhook`: to this URL, or to the configured one.
  */
 export type CronDelivery =
   | Exclude<NonNullable<CronInput['delivery']>, { mode: 'channel' }>
@@ -27,14 +30,20 @@ export interface CronDefinition {
   name: string;
   agentId: string;
   schedule: Schedule;
-  /** `main`: the agent's main session. `isolated`: a separate one, with a new transcript each time. `session:<key>`: that one. */
+  /**
+   * `main`: the agent's main session. `isolated`: a separate one, with a new transcript each time.
+   * `session:<key>`: that one.
+   */
   target: CronTarget;
   /**
-   * `systemEvent`: a line in the next prompt of the session; `wake` says whether a poll makes sure that there is one. `agentTurn`: a turn
-   * of its own, for which alone its settings hold.
+   * `systemEvent`: a line in the next prompt of the session; `wake` says whether a poll makes sure
+   * that there is one. `agentTurn`: a turn of its own, for which alone its settings hold.
    */
   payload: CronPayload;
-  /** For system events. `now`: the agent is polled immediately. `next-heartbeat`: the line waits for the next turn. */
+  /**
+   * For system events. `now`: the agent is polled immediately. `next-heartbeat`: the line waits for
+   * the next turn.
+   */
   wake: 'now' | 'next-heartbeat';
   /** Null: as the configuration says. */
   misfire: MisfirePolicy | null;
@@ -62,7 +71,10 @@ export function toSessionKey({ id, agentId, target }: { id: string; agentId: str
   }
 }
 
-/** The prompt of a tick. The message is untrusted text: imitations of Holdfast's own markup are neutralised. */
+/**
+ * The prompt of a tick. The message is untrusted text: imitations of Holdfast's own markup are
+ * neutralised.
+ */
 export function tickText({ id, name, message }: { id: string; name: string; message: string }): string {
   return `[cron:${id} ${oneLine(name)}] ${neutralise(message)}`;
 }
@@ -81,7 +93,10 @@ function oneLine(text: string): string {
   return cutHead(text.replaceAll(/[\s\p{Cc}[\]]+/gu, ' ').trim(), NAME_CHARS_MAX);
 }
 
-/** What a tick puts into its session: a turn of its own, or a line for the next prompt with a poll that makes sure that there is one. */
+/**
+ * What a tick puts into its session: a turn of its own, or a line for the next prompt with a poll
+ * that makes sure that there is one.
+ */
 export interface TickInput {
   /** The kind of the inbox row; null: only a line is left. */
   kind: 'cron' | 'heartbeat' | null;

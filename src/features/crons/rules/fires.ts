@@ -1,23 +1,31 @@
-// From a due slot to the end of its run: a plan says which due slots of a cron fire, a decision says what each puts into its session, and
-// the end of a run says when the cron fires again.
+// From a due slot to the end of its run: a plan says which due slots of a cron fire, a decision
+// says what each puts into its session, and the end of a run says when the cron fires again.
 import type { MisfirePolicy } from '../config.ts';
 import type { TickInput } from './cron.ts';
 import { MINUTE_MS, SECOND_MS } from '../../../core/time.ts';
 import { nextSlot, type Timetable } from './timetable.ts';
 import type { MessageId, SessionId } from '../../../core/ids.ts';
 
-// The plan: the due slots of a cron are fired, or skipped by the policy, each with its reason. Every slot gets exactly one result, and
-// the next slot follows from the last, however late a scheduler checks (G20).
+// The plan: the due slots of a cron are fired, or skipped by the policy, each with its reason.
+// Every slot gets exactly one result, and the next slot follows from the last, however late a
+// scheduler checks (G20).
 //
-// A slot is *missed* when a later one is due, too: no scheduler checked in between. What the policies do about missed slots:
+// A slot is *missed* when a later one is due, too: no scheduler checked in between. What the
+// policies do about missed slots:
 //   run_once   the latest slot fires, for all of them
 //   run_all    the latest `maxCatchUp` slots fire, in order
 //   skip       only the latest fires, and only when it is not too late for it
 
-/** `backoff`: the cron failed and was paused. `superseded`: a later slot fired for it. `late`: the policy makes up for nothing. `budget_reached`: the budget had no room. */
+/**
+ * `backoff`: the cron failed and was paused. `superseded`: a later slot fired for it. `late`: the
+ * policy makes up for nothing. `budget_reached`: the budget had no room.
+ */
 export type PassedReason = 'backoff' | 'superseded' | 'late' | 'budget_reached';
 
-/** The result of a slot. `count`: the number of slots from this one on that share one row; otherwise 1. */
+/**
+ * The result of a slot. `count`: the number of slots from this one on that share one row; otherwise
+ * 1.
+ */
 export type Tick =
   | { kind: 'fire'; slotMs: number }
   | { kind: 'missed' | 'skipped'; slotMs: number; reason: PassedReason; count: number };
@@ -103,7 +111,8 @@ function passedTicks(slots: readonly number[], kind: 'missed' | 'skipped', reaso
   return slots.map((slotMs) => ({ kind, slotMs, reason, count: 1 }));
 }
 
-// The decision, made while the crons and their sessions are locked: fires, with the inputs and events that they cause.
+// The decision, made while the crons and their sessions are locked: fires, with the inputs and
+// events that they cause.
 
 /** The input of a tick, with the session that it goes to. */
 export interface TickEffect extends Omit<TickInput, 'body'> {
@@ -150,7 +159,10 @@ export interface Fire {
   isFired: boolean;
 }
 
-/** A fire with what its session gets: an input if it has a `messageId`, and a line of text if it leaves one. */
+/**
+ * A fire with what its session gets: an input if it has a `messageId`, and a line of text if it
+ * leaves one.
+ */
 export interface DecidedFire extends Fire {
   effect: TickEffect;
   cronName: string;
@@ -167,8 +179,9 @@ const DUPLICATE = 'duplicate';
 export const formatSlot = (cronId: string, slotMs: number): string => `cron:${cronId}:${(slotMs / 1000).toFixed(6)}`;
 
 /**
- * Decides about plans, in their order. `held` has their crons, which several of them may share a session with; `known` the slots that have a fire
- * already, such as a run on request in the same millisecond: they stay as they are.
+ * Decides about plans, in their order. `held` has their crons, which several of them may share a
+ * session with; `known` the slots that have a fire already, such as a run on request in the same
+ * millisecond: they stay as they are.
  */
 export function decideFires(
   firings: readonly Firing[],
@@ -228,7 +241,10 @@ const PASSING_CODES: ReadonlySet<string> = new Set([
   'turn_timeout',
 ]);
 
-/** How long to pause after this many consecutive failures, at least 1: 30 s, 1 m, 5 m, 15 m, then 60 m. */
+/**
+ * How long to pause after this many consecutive failures, at least 1: 30 s, 1 m, 5 m, 15 m, then 60
+ * m.
+ */
 export function failurePauseMs(failures: number): number {
   return RESTS_MS[Math.min(failures, RESTS_MS.length) - 1] ?? 0;
 }

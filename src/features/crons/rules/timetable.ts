@@ -1,5 +1,5 @@
-// When something is due: once, in steady steps, or by a cron expression. The slot that follows is always computed from the slot
-// before it, never from the time of the check (G20).
+// When something is due: once, in steady steps, or by a cron expression. The slot that follows is
+// always computed from the slot before it, never from the time of the check (G20).
 import { MINUTE_MS, toDate, DAY_MS, daysInMonth, countDays, type Zone } from '../../../core/time.ts';
 import { isTopOfHour, timesInMonth, type CronFields, nextCronSlot } from './cron-expression.ts';
 import { computeSpread } from '../../../core/ids.ts';
@@ -30,14 +30,17 @@ export function nextSlot(timetable: Timetable, afterMs: number): number | null {
   }
 }
 
-/** The first slot of a schedule that is new or has changed. A time in the past is due immediately. */
+/**
+ * The first slot of a schedule that is new or has changed. A time in the past is due immediately.
+ */
 export function firstSlot(timetable: Timetable, nowMs: number): number | null {
   return timetable.kind === 'at' ? timetable.atMs : nextSlot(timetable, nowMs);
 }
 
 /**
- * How long after its slots something is due, in milliseconds: always the same for one id, so that what is scheduled for the top of the
- * hour does not start at the same time. The slots themselves stay where they are.
+ * How long after its slots something is due, in milliseconds: always the same for one id, so that
+ * what is scheduled for the top of the hour does not start at the same time. The slots themselves
+ * stay where they are.
  */
 export function computeStagger(timetable: Timetable, id: string): number {
   if (timetable.kind !== 'cron') return 0;
@@ -45,14 +48,19 @@ export function computeStagger(timetable: Timetable, id: string): number {
   return windowMs === 0 ? 0 : Math.floor(computeSpread(id) * windowMs);
 }
 
-/** The clocks of a zone change: at `atMs` they are this many minutes ahead of UTC, before and after. */
+/**
+ * The clocks of a zone change: at `atMs` they are this many minutes ahead of UTC, before and after.
+ */
 export interface ClockChange {
   atMs: number;
   beforeMinutes: number;
   afterMinutes: number;
 }
 
-/** The last change of the clocks after `fromMs` and not after `untilMs`; null: there is none, or the schedule has no zone. */
+/**
+ * The last change of the clocks after `fromMs` and not after `untilMs`; null: there is none, or the
+ * schedule has no zone.
+ */
 export function clockChangeBetween(timetable: Timetable, fromMs: number, untilMs: number): ClockChange | null {
   if (timetable.kind !== 'cron') return null;
   const found = timetable.zone.lastTransition(fromMs, untilMs);
@@ -61,8 +69,8 @@ export function clockChangeBetween(timetable: Timetable, fromMs: number, untilMs
 }
 
 /**
- * How many slots the calendar month of an instant has, in the zone of the schedule, else in UTC. An hour that is left out or comes twice when
- * clocks are set counts once.
+ * How many slots the calendar month of an instant has, in the zone of the schedule, else in UTC. An
+ * hour that is left out or comes twice when clocks are set counts once.
  */
 export function slotsInMonth(timetable: Timetable, instantMs: number): number {
   const offsetMs = timetable.kind === 'cron' ? timetable.zone.offsetAt(instantMs) : 0;
@@ -76,7 +84,10 @@ export function slotsInMonth(timetable: Timetable, instantMs: number): number {
   return slotsBefore(endMs) - slotsBefore(startMs);
 }
 
-/** The cost of this many runs at the mean of the known costs, in whole micro-dollars; null: no cost is known. */
+/**
+ * The cost of this many runs at the mean of the known costs, in whole micro-dollars; null: no cost
+ * is known.
+ */
 export function costOfRuns(runs: number, knownMicros: readonly number[]): number | null {
   if (knownMicros.length === 0) return null;
   return Math.round((runs * knownMicros.reduce((sum, micros) => sum + micros, 0)) / knownMicros.length);

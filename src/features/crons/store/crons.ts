@@ -1,5 +1,6 @@
-// Crons: scheduled work. Each change increments the revision of the cron, so that a plan made from an older revision fires nothing.
-// The next slot is stored with the cron; reading it never moves it (G20).
+// Crons: scheduled work. Each change increments the revision of the cron, so that a plan made from
+// an older revision fires nothing. The next slot is stored with the cron; reading it never moves it
+// (G20).
 import type { CronDefinition } from '../rules/cron.ts';
 import { now } from '../../../rows/columns.ts';
 import { crons } from '../rows.ts';
@@ -27,8 +28,8 @@ type ReadCron = Pick<Cron, 'id' | 'revision'>;
 const isUnchanged = ({ id, revision }: ReadCron) => and(eq(crons.id, id), eq(crons.revision, revision));
 
 /**
- * Keeps a new cron. `duplicate`: one was made for the same cause before, and is answered. `full`: its agent has as many as it may have.
- * The key of a request stores its id as the result.
+ * Keeps a new cron. `duplicate`: one was made for the same cause before, and is answered. `full`:
+ * its agent has as many as it may have. The key of a request stores its id as the result.
  */
 export function createCron(
   database: Database,
@@ -56,8 +57,8 @@ export async function findCron(database: Database, id: string): Promise<Cron | n
 }
 
 /**
- * Writes the new state of a cron, unless it has changed since `revision`. Resets its count of failed runs and the reason why it was
- * disabled. Null: it has changed or was deleted.
+ * Writes the new state of a cron, unless it has changed since `revision`. Resets its count of
+ * failed runs and the reason why it was disabled. Null: it has changed or was deleted.
  */
 export async function changeCron(
   database: Database,
@@ -108,7 +109,10 @@ from clock`,
   answer: ([row]: { due: string[]; nowMs: number; nextInMs: number | null }[]) => row!,
 });
 
-/** The crons that are due now, the database's time, and in how many milliseconds the next is due; null when none will be. */
+/**
+ * The crons that are due now, the database's time, and in how many milliseconds the next is due;
+ * null when none will be.
+ */
 export async function readDueCrons(
   database: Database,
   limit: number,

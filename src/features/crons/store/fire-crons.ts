@@ -1,7 +1,9 @@
-// The fires of crons, by the clock and on request. A transaction locks the crons, then their sessions; it reads which slots have fires, decides what
-// each slot becomes (rules/fires.ts), and writes the fires, the lines and inputs with their doorbells, and the next slots. A crash leaves all of that
-// or nothing. Any number of schedulers may fire: a cron that another one is firing is skipped, one that was fired has another next slot, so that an
-// older plan does not fit it, and a slot has at most one row (G20).
+// The fires of crons, by the clock and on request. A transaction locks the crons, then their
+// sessions; it reads which slots have fires, decides what each slot becomes (rules/fires.ts), and
+// writes the fires, the lines and inputs with their doorbells, and the next slots. A crash leaves
+// all of that or nothing. Any number of schedulers may fire: a cron that another one is firing is
+// skipped, one that was fired has another next slot, so that an older plan does not fit it, and a
+// slot has at most one row (G20).
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import type { MessageId, SessionId } from '../../../core/ids.ts';
 import {
@@ -22,8 +24,9 @@ import { putInputs } from '../../../kernel/inbox/put-inputs.ts';
 import { putSystemEvent } from '../../../kernel/inbox/system-events.ts';
 
 /**
- * Fires plans, at most 100 of them, because their sessions are locked together. `fired`: how many slots of each cron fired now; one whose plan is
- * outdated, or that another scheduler is firing, is left out.
+ * Fires plans, at most 100 of them, because their sessions are locked together. `fired`: how many
+ * slots of each cron fired now; one whose plan is outdated, or that another scheduler is firing, is
+ * left out.
  */
 export function fireCrons(
   database: Database,
@@ -43,7 +46,10 @@ export function fireCrons(
   });
 }
 
-/** Writes fires, with what their sessions get. The last write of a transaction that has locked the crons and sessions. */
+/**
+ * Writes fires, with what their sessions get. The last write of a transaction that has locked the
+ * crons and sessions.
+ */
 function storeFires(
   tx: Transaction,
   fires: readonly DecidedFire[],
@@ -161,8 +167,8 @@ export interface ManualRun extends TickEffect {
 }
 
 /**
- * `ran`: now, or when it was requested with this cause before; the time names the fire. `full`: too many messages wait. `unknown`: no such
- * cron or session.
+ * `ran`: now, or when it was requested with this cause before; the time names the fire. `full`: too
+ * many messages wait. `unknown`: no such cron or session.
  */
 export type ManualRunResult = { kind: 'ran'; scheduledFor: Date } | { kind: 'full' } | { kind: 'unknown' };
 

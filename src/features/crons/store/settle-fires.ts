@@ -1,5 +1,6 @@
-// The results of fires: a fire ends when its input is settled, by a turn or in another way. The cron is not notified: the schedulers
-// read the rows, and what they decide follows from the rows alone.
+// The results of fires: a fire ends when its input is settled, by a turn or in another way. The
+// cron is not notified: the schedulers read the rows, and what they decide follows from the rows
+// alone.
 import type { SystemEventId } from '../../../core/ids.ts';
 import { DONE, type CronRunEffect, type RunCron, type CronRunResult } from '../rules/fires.ts';
 import { crons } from '../rows.ts';
@@ -50,7 +51,10 @@ order by i.settled_at, f.cron_id, f.scheduled_for limit ${ENDED_MAX}`,
     fires.map(({ status, error, ...fire }) => ({ ...fire, end: toEnd({ status, error }) })),
 });
 
-/** Settles successful fires, and returns those whose end changes their cron, in the order of their ends. */
+/**
+ * Settles successful fires, and returns those whose end changes their cron, in the order of their
+ * ends.
+ */
 export async function settleFires(database: Database): Promise<EndedFire[]> {
   await settleQuietFires(database);
   return endedFires(database);
@@ -72,8 +76,8 @@ function toEnd({ status, error }: SettledInput): CronRunResult {
   };
 }
 
-// The cron is locked first, and its count of failures must still be the one that the decision was based on: of two
-// schedulers that decide, one applies its decision.
+// The cron is locked first, and its count of failures must still be the one that the decision was
+// based on: of two schedulers that decide, one applies its decision.
 export const settleFire = literalQuery({
   name: 'settle-fire',
   purpose:
@@ -117,7 +121,10 @@ export const HAS_OVER_SQL = `exists (select from holdfast.crons c where c.is_ena
 or exists (select from holdfast.crons c where c.delete_after_run and c.disabled_reason = '${DONE}' and not c.is_enabled and c.origin <> 'config')
 or exists (select from holdfast.crons c where c.notice_id is not null)`;
 
-/** Disables the crons that have no slot left and no active run, and deletes those with `deleteAfterRun`. */
+/**
+ * Disables the crons that have no slot left and no active run, and deletes those with
+ * `deleteAfterRun`.
+ */
 export async function retireCrons(database: Database): Promise<void> {
   const runs = sql`(select from holdfast.cron_fires f where f.cron_id = ${crons.id} and f.status = 'claimed')`;
   const isOver = and(crons.isEnabled, isNull(crons.nextSlotMs), sql`not exists ${runs}`);
@@ -129,7 +136,9 @@ export async function retireCrons(database: Database): Promise<void> {
 
 const NOTICES_MAX = 100;
 
-/** The notices that are owed: crons that were disabled and whose owner has not been notified yet. */
+/**
+ * The notices that are owed: crons that were disabled and whose owner has not been notified yet.
+ */
 export async function readOwedNotices(database: Database) {
   const isOwed = isNotNull(crons.noticeId);
   const owed = await query(database.views, (db) =>
@@ -149,7 +158,10 @@ export async function closeNotice(database: Database, noticeId: SystemEventId): 
   await query(database.views, (db) => db.update(crons).set({ noticeId: null }).where(eq(crons.noticeId, noticeId)));
 }
 
-/** How long fires are kept. Their slots are never fired again: the schedule follows from the last slot. */
+/**
+ * How long fires are kept. Their slots are never fired again: the schedule follows from the last
+ * slot.
+ */
 const FIRES_KEPT_DAYS = 30;
 const TRIMMED_MAX = 5_000;
 

@@ -1,5 +1,6 @@
-// The order of deliveries to chats. A chat gets the deliveries of a session in their order, part after part, and those of several sessions in the
-// order in which the oldest of each was stored, so the parts of one answer stay together. Only the first of a chat, its head, can be claimed.
+// The order of deliveries to chats. A chat gets the deliveries of a session in their order, part
+// after part, and those of several sessions in the order in which the oldest of each was stored, so
+// the parts of one answer stay together. Only the first of a chat, its head, can be claimed.
 import { placesOfUrlSql } from '../../../core/channel-address.ts';
 
 /** The condition of the index `deliveries_of_chats`. */
@@ -18,7 +19,10 @@ const TURN_WAIT_SQL = `interval '1 second'`;
 
 const { chat, account } = placesOfUrlSql('heads.url');
 
-/** SQL of the rows of the CTE `heads`, each with the time from which it and its chat may be claimed, and its account too; none of an account that is paused. */
+/**
+ * SQL of the rows of the CTE `heads`, each with the time from which it and its chat may be claimed,
+ * and its account too; none of an account that is paused.
+ */
 export const GATED_HEADS_SQL = `select heads.*, greatest(heads.due_at, chat.next_at) as chat_free_at,
     greatest(heads.due_at, chat.next_at, account.next_at - ${TURN_WAIT_SQL}) as free_at
   from heads

@@ -1,9 +1,12 @@
-// Which of the copied files of this machine are still needed. A copy has the id of its delivery, which is also that of the first part.
+// Which of the copied files of this machine are still needed. A copy has the id of its delivery,
+// which is also that of the first part.
 import { literalQuery } from '../../../database/literal-query.ts';
 
 /** A delivery that was not sent can be sent again with its file for so long. */
 const REDRIVABLE_FOR = '7 days';
-/** The receiver of a webhook has so long to read the file, after it has acknowledged the delivery. */
+/**
+ * The receiver of a webhook has so long to read the file, after it has acknowledged the delivery.
+ */
 const READABLE_FOR = '1 hour';
 
 export const readCopyStates = literalQuery({

@@ -1,5 +1,6 @@
-// The outbox: replies on their way out, in order per session. Only the oldest open delivery of a session can be claimed, so a
-// later one never overtakes it; a claim is a lease, so a delivery that a crashed process was sending can be claimed again.
+// The outbox: replies on their way out, in order per session. Only the oldest open delivery of a
+// session can be claimed, so a later one never overtakes it; a claim is a lease, so a delivery that
+// a crashed process was sending can be claimed again.
 //
 //   pending ──claim──▶ sending ──2xx──▶ sent
 //      ▲                 │  ├─ may pass ──▶ pending (due later)       until it expires: expired + dead letter
@@ -174,8 +175,9 @@ union all
 select session_id, null, json_build_object('id', id, 'turnId', turn_id, 'channel', channel, 'attempts', attempts, 'lastStatus', last_status)
 from expired`,
   answer: (rows: DueRow[]) => ({
-    // The number grows with every attempt, so that it names a ring. The job of a relay that died with one part keeps the queue from taking its
-    // number again for minutes, and must not do so for the next part: of a chat, the number is the time from which it is free.
+    // The number grows with every attempt, so that it names a ring. The job of a relay that died
+    // with one part keeps the queue from taking its number again for minutes, and must not do so
+    // for the next part: of a chat, the number is the time from which it is free.
     rings: rows.flatMap(({ sessionId, ringNo }): DeliveryRing[] =>
       ringNo === null ? [] : [{ kind: 'deliver', sessionId, ringNo: Number(ringNo) }],
     ),

@@ -1,5 +1,6 @@
-// Deliveries to chats, each of which is divided into parts: one row, with one message of the platform. The row of `channel_gates` of a chat is held by
-// the relay that sends to it, and says afterwards when the next message may follow; that of the account spaces the messages of a bot.
+// Deliveries to chats, each of which is divided into parts: one row, with one message of the
+// platform. The row of `channel_gates` of a chat is held by the relay that sends to it, and says
+// afterwards when the next message may follow; that of the account spaces the messages of a bot.
 import { placesOfUrlSql } from '../../../core/channel-address.ts';
 import type { DeliveryPayload } from '../../../core/delivery-payload.ts';
 import type { DeliveryId, SessionId } from '../../../core/ids.ts';
@@ -13,10 +14,16 @@ import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import { GATED_HEADS_SQL, headsOfChatsSql, OPEN_IN_CHAT_SQL } from './chat-heads.ts';
 import { ORIGIN_SQL, type ClaimedDelivery } from './outbox.ts';
 
-/** A bot sends one message in this time at most, to all its chats together, in milliseconds: 30 in a second. */
+/**
+ * A bot sends one message in this time at most, to all its chats together, in milliseconds: 30 in a
+ * second.
+ */
 const ACCOUNT_GAP_MS = 34;
 
-/** A part, or a delivery that was not divided yet, that this process has claimed until its lease expires. */
+/**
+ * A part, or a delivery that was not divided yet, that this process has claimed until its lease
+ * expires.
+ */
 export interface ClaimedPart extends ClaimedDelivery {
   payload: DeliveryPayload;
   /** The address of the chat, see `src/core/channel-address.ts`. */
@@ -24,13 +31,19 @@ export interface ClaimedPart extends ClaimedDelivery {
   part: number;
   /** 0: it was not divided yet, and nothing of it was sent. */
   parts: number;
-  /** True: another relay was sending it when its lease expired, and nothing has decided since whether it was sent. */
+  /**
+   * True: another relay was sending it when its lease expired, and nothing has decided since
+   * whether it was sent.
+   */
   isAmbiguous: boolean;
   /** In how many milliseconds the account may send it. */
   waitMs: number;
 }
 
-/** A part, or when one of another session or of this one can be claimed: null, as far as is known there is none. */
+/**
+ * A part, or when one of another session or of this one can be claimed: null, as far as is known
+ * there is none.
+ */
 export type PartClaim = { part: ClaimedPart } | { part: null; next: { sessionId: SessionId; inMs: number } | null };
 
 const heldPlaces = placesOfUrlSql('locked.url');
@@ -133,7 +146,10 @@ export interface PartSettlement {
   status: 'sent' | 'pending' | 'failed' | 'unknown';
   /** True: its sender died, or had no answer. */
   isUnknown: boolean;
-  /** Of `pending`: nothing has decided yet whether it was sent. It stays in `sending`, with a lease that ends when it is due, so its next claim is ambiguous, too. */
+  /**
+   * Of `pending`: nothing has decided yet whether it was sent. It stays in `sending`, with a lease
+   * that ends when it is due, so its next claim is ambiguous, too.
+   */
   staysAmbiguous: boolean;
   platformId: string | null;
   lastStatus: number | null;

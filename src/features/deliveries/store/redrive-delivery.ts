@@ -1,5 +1,5 @@
-// Operator actions on a failed delivery: send it again or discard it. Each is one statement, which also closes
-// the delivery's dead letter and stores the key of the request.
+// Operator actions on a failed delivery: send it again or discard it. Each is one statement, which
+// also closes the delivery's dead letter and stores the key of the request.
 import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 
@@ -17,8 +17,8 @@ function toDecision([row]: { was: string | null; is_changed: boolean }[]): Deliv
 }
 
 /**
- * Sends a failed, expired, discarded or unknown delivery again, with as many attempts as a new one and the same dedupe key: when
- * its end was unknown, the receiver can tell that it has it already.
+ * Sends a failed, expired, discarded or unknown delivery again, with as many attempts as a new one
+ * and the same dedupe key: when its end was unknown, the receiver can tell that it has it already.
  */
 export const redriveDelivery = literalQuery({
   name: 'redrive-delivery',

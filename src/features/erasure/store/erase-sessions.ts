@@ -1,13 +1,17 @@
-// Erasing sessions: bounded statements, each safe to send again, and in an order in which a crash leaves what the next erasure finds. The
-// session rows and the runs that connect them go last, together, so an erasure that was broken off is completed by the same call.
+// Erasing sessions: bounded statements, each safe to send again, and in an order in which a crash
+// leaves what the next erasure finds. The session rows and the runs that connect them go last,
+// together, so an erasure that was broken off is completed by the same call.
 //
-//   fence     the sessions get a higher epoch, no owner and no turn, and the key `erasing:<key>`: no worker writes to them any more (G7), and
-//             what is sent to the key from now on finds or makes another session
+//   fence     the sessions get a higher epoch, no owner and no turn, and the key `erasing:<key>`:
+//             no worker writes to them any more (G7), and what is sent to the key from now on finds
+//             or makes another session
 //   delete    what refers to other tables first, then the rest, in portions
-//   finish    with the session rows locked: nothing is left, so they go; else the portions begin again
+//   finish    with the session rows locked: nothing is left, so they go; else the portions begin
+//             again
 //
-// An input that was already on its way to a fenced session is stored before its row goes, and is erased with it, or finds no session, and its
-// caller looks for the session again. Locking: rows of budgets before sessions, as everywhere.
+// An input that was already on its way to a fenced session is stored before its row goes, and is
+// erased with it, or finds no session, and its caller looks for the session again. Locking: rows of
+// budgets before sessions, as everywhere.
 import { workOff } from '../../../work-off.ts';
 import type { SessionId } from '../../../core/ids.ts';
 import { settleLeftCosts } from '../../budgets/store/settle-costs.ts';
@@ -150,7 +154,10 @@ from is_left`,
     row === undefined || row.isLeft ? null : { sessions: row.sessions, subagent_runs: row.subagent_runs },
 });
 
-/** Deletes the session rows, unless something of them is left: then null, and the rows have to be erased again. */
+/**
+ * Deletes the session rows, unless something of them is left: then null, and the rows have to be
+ * erased again.
+ */
 export function finishErasure(database: Database, ids: readonly SessionId[]): Promise<RemovedRows | null> {
   return transaction(database.views, async (tx) => {
     tx.write(lockErased.prepared([ids]));
@@ -201,7 +208,8 @@ deleted as (delete from holdfast.processes p where p.id = any ($1::uuid[]) retur
 select (select count(*) from deleted)::int as processes, (select count(*) from inputs)::int as process_inputs`,
 });
 
-// Which sessions an erasure is about: a session with all subagents below it. What its turns have scheduled goes with it.
+// Which sessions an erasure is about: a session with all subagents below it. What its turns have
+// scheduled goes with it.
 
 export interface FamilyMember {
   id: SessionId;
@@ -234,7 +242,10 @@ from family join holdfast.sessions s on s.id = family.id order by s.id`,
 const TARGET_KEY_SQL = `case when c.target like 'session:%' then case when lower(substr(c.target, 9)) like 'agent:%' then lower(substr(c.target, 9))
       else 'agent:' || c.agent_id || ':' || lower(substr(c.target, 9)) end end`;
 
-/** The `crons` that target the sessions ($1), or that a tool of their turns has made: such a cron has the turn in its cause, `<turn>:<call>`. */
+/**
+ * The `crons` that target the sessions ($1), or that a tool of their turns has made: such a cron
+ * has the turn in its cause, `<turn>:<call>`.
+ */
 const CRONS_SQL = `c.origin = 'api' and (
     ${TARGET_KEY_SQL} in (select replace(s.key, '${ERASING}', '') from holdfast.sessions s where s.id = any ($1::uuid[]))
     or (select t.session_id from holdfast.turns t

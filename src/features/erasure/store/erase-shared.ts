@@ -1,6 +1,7 @@
-// What an erasure deletes from tables that many sessions share: keys of requests, items of ended batches, snapshots that nothing else shows, and
-// names in what operators have made. No index leads from a session or a person to most of them, because turns would pay for it. So they are
-// read in portions, in the order of their keys.
+// What an erasure deletes from tables that many sessions share: keys of requests, items of ended
+// batches, snapshots that nothing else shows, and names in what operators have made. No index leads
+// from a session or a person to most of them, because turns would pay for it. So they are read in
+// portions, in the order of their keys.
 import { workOff } from '../../../work-off.ts';
 import type { SessionId } from '../../../core/ids.ts';
 import type { Database } from '../../../database/database.ts';
@@ -33,7 +34,10 @@ const portionAnswerSql = (
   select json_build_array(${key.join(', ')}) from portion order by ${key.map((column) => `${column} desc`).join(', ')} limit 1
 ) as last`;
 
-/** Sends portions, from that key on, until one is empty; resolves with how many rows they have removed. */
+/**
+ * Sends portions, from that key on, until one is empty; resolves with how many rows they have
+ * removed.
+ */
 async function inPortions(
   first: readonly unknown[],
   send: (after: readonly unknown[]) => Promise<Portion | undefined>,
@@ -172,7 +176,10 @@ export const emptyItemsOfSenderAfter = literalQuery({
   }),
 });
 
-/** Empties the items of the sessions, whose numbers the batches keep; resolves with how many. `isDry`: counts them. */
+/**
+ * Empties the items of the sessions, whose numbers the batches keep; resolves with how many.
+ * `isDry`: counts them.
+ */
 export function emptyItems(database: Database, sessions: SessionsOfItems, isDry = false): Promise<number> {
   return inPortions(FIRST_ITEM, (after) => emptyItemsAfter(database, sessions, after, isDry));
 }
@@ -236,7 +243,10 @@ export const deleteSnapshots = literalQuery({
 /** Ids of clocks that differ by less are in order. */
 const CLOCKS_MS = 600_000;
 
-/** Deletes the snapshots that only these sessions show; resolves with how many. To be called before their turns are deleted. */
+/**
+ * Deletes the snapshots that only these sessions show; resolves with how many. To be called before
+ * their turns are deleted.
+ */
 export async function eraseSnapshots(database: Database, { ids }: ErasedSessions): Promise<number> {
   const own = await readShownSnapshots(database, ids);
   let before = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
@@ -244,7 +254,8 @@ export async function eraseSnapshots(database: Database, { ids }: ErasedSessions
     if (own.size === 0) return false;
     const { shown, last } = await readOtherTurns(database, ids, [...own.keys()], before);
     for (const sha256 of shown) own.delete(sha256);
-    // The first 48 bits of an id are the milliseconds of its time. No turn shows snapshots that were made after it.
+    // The first 48 bits of an id are the milliseconds of its time. No turn shows snapshots that
+    // were made after it.
     const lastMs = Number.parseInt((last ?? '').replaceAll('-', '').slice(0, 12), 16);
     before = last ?? before;
     return last !== null && lastMs >= Math.min(...own.values()) - CLOCKS_MS;
@@ -276,7 +287,10 @@ select (select count(*) from emptied_actions)::int as bulk_actions, (select coun
 
 const OF_MAIN = 'agent:main:';
 
-/** Takes the keys of sessions out of filters and reasons of bulk actions, and out of scopes of budgets; resolves with the number of rows by table. */
+/**
+ * Takes the keys of sessions out of filters and reasons of bulk actions, and out of scopes of
+ * budgets; resolves with the number of rows by table.
+ */
 export function blankKeys(database: Database, keys: readonly string[]): Promise<RemovedRows> {
   const short = keys.filter((key) => key.startsWith(OF_MAIN)).map((key) => key.slice(OF_MAIN.length));
   const parts = [...keys.map((key) => JSON.stringify(key)), ...short.map((key) => `"session":${JSON.stringify(key)}`)];

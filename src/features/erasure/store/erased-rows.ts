@@ -1,6 +1,7 @@
-// What an erasure deletes, as data: every table that holds something of sessions, and how its rows are found. test/store/erasure.test.ts compares
-// it with the catalogue of the database, so a new table or column that refers to a session fails a test until it is here or in the list of
-// what is kept. $1 is always the sessions.
+// What an erasure deletes, as data: every table that holds something of sessions, and how its rows
+// are found. test/store/erasure.test.ts compares it with the catalogue of the database, so a new
+// table or column that refers to a session fails a test until it is here or in the list of what is
+// kept. $1 is always the sessions.
 import { literalQuery } from '../../../database/literal-query.ts';
 import { LASTING_RETRY_MS } from '../../../database/passing-faults.ts';
 
@@ -17,7 +18,10 @@ interface ErasedRows {
   erase: ReturnType<typeof eraseQuery>;
 }
 
-/** What deletes a bounded number of rows, or those of these ids, in one statement; resolves with how many of each table. */
+/**
+ * What deletes a bounded number of rows, or those of these ids, in one statement; resolves with how
+ * many of each table.
+ */
 export function eraseQuery(facts: { name: string; purpose: string; locking: string; text: string }) {
   return literalQuery({
     ...facts,
@@ -75,7 +79,10 @@ select count(*)::int as ${table} from deleted`,
 
 export const eraseEvents = ofSessions('events', undefined, EVENTS_MAX);
 
-/** In this order: rows that are found through others are deleted before them. Reservations of budgets and files of commands before their turns. */
+/**
+ * In this order: rows that are found through others are deleted before them. Reservations of
+ * budgets and files of commands before their turns.
+ */
 export const ERASED_ROWS: readonly ErasedRows[] = [
   ofSessions(
     'process_inputs',

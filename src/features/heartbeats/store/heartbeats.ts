@@ -1,5 +1,6 @@
-// Heartbeats: the polls of agents. A poll that is due becomes a row before a scheduler checks whether it needs a model call; the
-// result settles the row, and a poll that is made becomes an inbox row in the same transaction (settle-polls.ts).
+// Heartbeats: the polls of agents. A poll that is due becomes a row before a scheduler checks
+// whether it needs a model call; the result settles the row, and a poll that is made becomes an
+// inbox row in the same transaction (settle-polls.ts).
 //
 //   due ──claim──▶ claimed ──settle──▶ fired      the session has the poll in its inbox
 //                    │  ▲       └────▶ skipped    with the reason
@@ -115,7 +116,10 @@ order by ours.scheduled_for`,
   answer: (polls: ClaimedPoll[]) => polls,
 });
 
-/** SQL of whether a poll is due soon, or is being checked by the owner, or by a scheduler that may have crashed. */
+/**
+ * SQL of whether a poll is due soon, or is being checked by the owner, or by a scheduler that may
+ * have crashed.
+ */
 export const HAS_POLLS_SQL = `exists (select from holdfast.heartbeat_states hs where hs.next_at <= ${SOON_SQL})
 or exists (select from holdfast.heartbeats h where h.status = 'claimed' and (h.lease_expires_at <= ${SOON_SQL} or h.owner = $pollOwner))`;
 

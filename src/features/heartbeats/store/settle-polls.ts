@@ -1,5 +1,7 @@
-// Settling polls: the result of each, and the inputs of those that are made, in one transaction. It locks the polls, which no other process settles,
-// then the sessions. A crash before the commit leaves the polls claimed: another scheduler checks them when their leases have expired. See heartbeats.ts.
+// Settling polls: the result of each, and the inputs of those that are made, in one transaction. It
+// locks the polls, which no other process settles, then the sessions. A crash before the commit
+// leaves the polls claimed: another scheduler checks them when their leases have expired. See
+// heartbeats.ts.
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import type { TaskTimes } from '../../../core/heartbeat.ts';
 import type { MessageId, SessionId } from '../../../core/ids.ts';
@@ -19,7 +21,10 @@ export interface PollSettlement {
   reason: string | null;
   /** The reason in this case, as a text for people. */
   detail: string | null;
-  /** The current result of the gate; null: it was not checked. Kept unless the session turns out to be busy. */
+  /**
+   * The current result of the gate; null: it was not checked. Kept unless the session turns out to
+   * be busy.
+   */
   gateSha256: string | null;
   /** When tasks were last polled, if this changes it. */
   tasks: TaskTimes | null;
@@ -31,7 +36,10 @@ export interface SettledPoll {
   reason: string | null;
 }
 
-/** Settles the polls that this process holds; those that another process has taken over are not in the answer. */
+/**
+ * Settles the polls that this process holds; those that another process has taken over are not in
+ * the answer.
+ */
 export async function settlePolls(
   database: Database,
   settlements: readonly PollSettlement[],

@@ -21,7 +21,10 @@ export async function findApiKey(database: Database, named: string): Promise<typ
   return key ?? null;
 }
 
-/** Stores a key, unless another valid key has its name or another key replaces the same one. Rejects with a violated primary key when another request has stored the Idempotency-Key. */
+/**
+ * Stores a key, unless another valid key has its name or another key replaces the same one. Rejects
+ * with a violated primary key when another request has stored the Idempotency-Key.
+ */
 export async function createApiKey(
   database: Database,
   key: typeof apiKeys.$inferInsert,
@@ -95,7 +98,10 @@ export async function takeSignInCode(database: Database, sha256: string): Promis
   return code?.isValid === true ? code.keySha256 : null;
 }
 
-/** Stores a code that is valid for `lastsMs`, and deletes those that have expired; resolves with when it expires. */
+/**
+ * Stores a code that is valid for `lastsMs`, and deletes those that have expired; resolves with
+ * when it expires.
+ */
 export function createSignInCode(
   database: Database,
   { lastsMs, ...code }: { sha256: string; keySha256: string; lastsMs: number },

@@ -1,4 +1,5 @@
-// Who may call first when a limit is scarce: main, subagent, cron, batch, and no lane starves. Pure.
+// Who may call first when a limit is scarce: main, subagent, cron, batch, and no lane starves.
+// Pure.
 
 /** The lanes in the order in which a scarce limit is given to them. */
 export const LANES_BY_RANK = ['main', 'subagent', 'cron', 'batch'] as const;
@@ -18,8 +19,9 @@ export function noCalls(): LaneCounts {
 }
 
 /**
- * How many of its calls a worker may make out of `pool`, when `own` are wanted by it and `others` by the other workers. A lane's part of the
- * pool is shared by the workers as they want calls of it.
+ * How many of its calls a worker may make out of `pool`, when `own` are wanted by it and `others`
+ * by the other workers. A lane's part of the pool is shared by the workers as they want calls of
+ * it.
  */
 export function shareCalls({ pool, own, others }: { pool: number; own: LaneCounts; others: LaneCounts }): number {
   const wanted = LANES_BY_RANK.map((lane) => own[lane] + others[lane]);
@@ -36,7 +38,10 @@ export function shareCalls({ pool, own, others }: { pool: number; own: LaneCount
   );
 }
 
-/** The lane whose call is made next, of those with waiting calls; null: none waits. `passedOver`: since a call of the lane was made. */
+/**
+ * The lane whose call is made next, of those with waiting calls; null: none waits. `passedOver`:
+ * since a call of the lane was made.
+ */
 export function nextLane(waiting: LaneCounts, passedOver: LaneCounts): RankedLane | null {
   const lanes = LANES_BY_RANK.filter((lane) => waiting[lane] > 0);
   return lanes.find((lane) => passedOver[lane] >= PASSED_OVER_MAX) ?? lanes[0] ?? null;

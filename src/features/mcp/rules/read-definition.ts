@@ -1,4 +1,5 @@
-// Reads what a server says of a tool. An odd field costs that field where it is optional, and else its own tool, which is listed with the reason.
+// Reads what a server says of a tool. An odd field costs that field where it is optional, and else
+// its own tool, which is listed with the reason.
 import { given, isObject } from '../../../core/json.ts';
 import { cutHead, storableValue } from '../../../core/text.ts';
 import type { ListedTool, ToolDefinition } from '../rules.ts';

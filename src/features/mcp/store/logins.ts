@@ -1,4 +1,5 @@
-// Logins at MCP servers. One process at a time renews the tokens of one: a server that takes a renewal twice for theft ends the login.
+// Logins at MCP servers. One process at a time renews the tokens of one: a server that takes a
+// renewal twice for theft ends the login.
 import { literalQuery } from '../../../database/literal-query.ts';
 
 /** The longest that a process may take to renew tokens. */

@@ -1,4 +1,5 @@
-// What is known of MCP servers. One process at a time asks a server for its tools: the one that has claimed it.
+// What is known of MCP servers. One process at a time asks a server for its tools: the one that has
+// claimed it.
 import { literalQuery, viewQuery } from '../../../database/literal-query.ts';
 import { insertServiceEventsSql } from '../../../kernel/events/events.ts';
 import type { ListedTool, ToolDefinition } from '../rules.ts';

@@ -1,4 +1,5 @@
-// Tasks of MCP servers that calls wait for: stored in one commit with the wait, so that any worker can ask for them.
+// Tasks of MCP servers that calls wait for: stored in one commit with the wait, so that any worker
+// can ask for them.
 import { literalQuery } from '../../../database/literal-query.ts';
 import type { HeldIntent } from '../../../kernel/turn/journal/journal.ts';
 

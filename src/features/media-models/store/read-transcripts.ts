@@ -1,4 +1,5 @@
-// The transcripts of audio that a session has already, in any of its turns and whatever became of these.
+// The transcripts of audio that a session has already, in any of its turns and whatever became of
+// these.
 import type { SessionId } from '../../../core/ids.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 

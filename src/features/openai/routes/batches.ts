@@ -25,7 +25,10 @@ const HOURS_MAX = 8_760;
 const SECONDS_PER_HOUR = 3_600;
 const LATE_RETRY_MS = 60_000;
 
-/** Faults of the file as a whole: a line that is too long, too many bytes, or a list instead of lines. */
+/**
+ * Faults of the file as a whole: a line that is too long, too many bytes, or a list instead of
+ * lines.
+ */
 const FILE_FAULTS: ReadonlySet<ProblemCode> = new Set(['body_too_large', 'invalid_items']);
 
 const body = z.strictObject({

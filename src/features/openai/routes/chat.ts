@@ -1,4 +1,5 @@
-// Chat completions in OpenAI's form. Each request is an ordinary message, answered by an ordinary turn.
+// Chat completions in OpenAI's form. Each request is an ordinary message, answered by an ordinary
+// turn.
 import { z } from 'zod';
 import {
   ChatChunks,

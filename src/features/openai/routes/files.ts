@@ -1,4 +1,5 @@
-// Files in OpenAI's form: uploads for batches, and the outputs of batches, which are made of their items when they are read.
+// Files in OpenAI's form: uploads for batches, and the outputs of batches, which are made of their
+// items when they are read.
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { z } from 'zod';

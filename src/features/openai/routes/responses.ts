@@ -1,4 +1,5 @@
-// Responses in OpenAI's form. They are messages and turns: they continue without the client, and can be read again.
+// Responses in OpenAI's form. They are messages and turns: they continue without the client, and
+// can be read again.
 import { z } from 'zod';
 import { OPENAI_FORM } from '../error-shape.ts';
 import { ResponseEvents, responseObject } from '../rules/response-objects.ts';

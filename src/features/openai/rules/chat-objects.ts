@@ -1,5 +1,6 @@
-// The objects of a chat completion, streamed and whole. All chunks of an answer have the same id, time and model; the first has the role, one
-// has the reason of the end, and a last one the usage, for clients that ask for it.
+// The objects of a chat completion, streamed and whole. All chunks of an answer have the same id,
+// time and model; the first has the role, one has the reason of the end, and a last one the usage,
+// for clients that ask for it.
 import type { ModelStopReason } from '../../../core/model-request.ts';
 import type { SegmentUsage } from './segment.ts';
 
@@ -63,7 +64,10 @@ export function chatCompletion(
   };
 }
 
-/** Makes the chunks of one answer, in the order in which they are sent. `sendsUsage`: the client has asked for it. */
+/**
+ * Makes the chunks of one answer, in the order in which they are sent. `sendsUsage`: the client has
+ * asked for it.
+ */
 export class ChatChunks {
   readonly #identity: ChatIdentity;
   readonly #sendsUsage: boolean;

@@ -1,5 +1,6 @@
-// What a conversation means that a client of OpenAI sends whole: instructions, a history, and what is new. A message of a known session is
-// never stored twice: of the request, only what follows its last answer is new.
+// What a conversation means that a client of OpenAI sends whole: instructions, a history, and what
+// is new. A message of a known session is never stored twice: of the request, only what follows its
+// last answer is new.
 import type { ContentBlock, ImageBlock, ToolResultBlock } from '../../../core/content.ts';
 
 /** A picture or a text of a message, in the order of the message. */
@@ -30,9 +31,15 @@ export interface Conversation {
   /** All system messages, one below the other; null: there are none. */
   instructions: string | null;
   history: ClientEntry[];
-  /** `message`: a text to be answered. `results`: those of the last answer's tool calls, in the order in which they were sent. */
+  /**
+   * `message`: a text to be answered. `results`: those of the last answer's tool calls, in the
+   * order in which they were sent.
+   */
   fresh: { kind: 'message'; text: string; images: ImageBlock[] } | { kind: 'results'; results: ClientResult[] };
-  /** The results between the last answer and the message, which are also in `history`, and the place of the message; null: there is no message. */
+  /**
+   * The results between the last answer and the message, which are also in `history`, and the place
+   * of the message; null: there is no message.
+   */
   late: { results: ClientResult[]; path: string } | null;
 }
 
@@ -52,7 +59,9 @@ export class ConversationFault extends Error {
   }
 }
 
-/** Reads a conversation; `list` is the name of the messages in paths. Throws `ConversationFault`. */
+/**
+ * Reads a conversation; `list` is the name of the messages in paths. Throws `ConversationFault`.
+ */
 export function readConversation(messages: readonly ClientMessage[], list: string): Conversation {
   const at = askBySystem(messages.map((message, index) => ({ ...message, path: `${list}[${index}]` })));
   const instructions = at.flatMap((message) => (message.role === 'system' ? [message.text] : []));
@@ -80,7 +89,10 @@ export function readConversation(messages: readonly ClientMessage[], list: strin
   };
 }
 
-/** A system message at the end, which no message of the user follows or precedes since the last answer, is what is to be answered. */
+/**
+ * A system message at the end, which no message of the user follows or precedes since the last
+ * answer, is what is to be answered.
+ */
 function askBySystem(messages: readonly PlacedMessage[]): PlacedMessage[] {
   const last = messages.at(-1);
   const before = messages.findLast(({ role }) => role !== 'system');
@@ -95,7 +107,10 @@ type Placed = Exclude<ClientMessage, { role: 'system' }> & { path: string };
 /** The result of a call that has none: the user wrote something else instead. */
 const GIVEN_UP = 'No result: a new message came instead.';
 
-/** Each result follows its call. An answer has results for all of its calls, or a message of the user instead of those that are missing. */
+/**
+ * Each result follows its call. An answer has results for all of its calls, or a message of the
+ * user instead of those that are missing.
+ */
 function checkCalls(spoken: readonly Placed[], list: string): void {
   // Results alone: the calls are stored.
   if (spoken.every(({ role }) => role === 'tool')) return;
@@ -175,7 +190,10 @@ export function firstWords({ history, fresh }: Pick<Conversation, 'history' | 'f
   return squeeze(saidIn([...history.map(toSaidEntry), ...asked])[0]?.text ?? '');
 }
 
-/** True when the client has sent all that is stored, and nothing else: as far as it is kept, where the beginning was compacted. */
+/**
+ * True when the client has sent all that is stored, and nothing else: as far as it is kept, where
+ * the beginning was compacted.
+ */
 export function isContinued(stored: StoredHistory, sent: readonly ClientEntry[]): boolean {
   const [said, sentSaid] = [saidIn(stored.entries), saidIn(sent.map(toSaidEntry))];
   const isAllSent = stored.isWhole ? said.length === sentSaid.length : said.length < sentSaid.length;
@@ -194,7 +212,10 @@ interface SaidEntry {
   texts: readonly string[];
 }
 
-/** The texts of a history, with answers of several steps joined, because clients drop and merge the rest. */
+/**
+ * The texts of a history, with answers of several steps joined, because clients drop and merge the
+ * rest.
+ */
 function saidIn(entries: readonly SaidEntry[]): Said[] {
   const said: Said[] = [];
   for (const entry of entries) {
@@ -239,7 +260,8 @@ export interface PartedHistory {
 }
 
 /**
- * Compares what was said. Null: they agree. A client may leave out the beginning, and so may the stored history when it was compacted.
+ * Compares what was said. Null: they agree. A client may leave out the beginning, and so may the
+ * stored history when it was compacted.
  */
 export function partHistory(
   { entries: stored, isWhole }: StoredHistory,

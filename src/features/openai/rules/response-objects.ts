@@ -1,5 +1,5 @@
-// The objects of a response, streamed and whole. The events of a stream are numbered, and equal for a client that reads them again, so it
-// can continue after the last one that it has.
+// The objects of a response, streamed and whole. The events of a stream are numbered, and equal for
+// a client that reads them again, so it can continue after the last one that it has.
 import type { ChatToolCall, FinishReason } from './chat-objects.ts';
 import type { SegmentUsage } from './segment.ts';
 

@@ -1,13 +1,17 @@
-// What a turn does for one request of a client: from its start, or from the results that the client has sent, until it ends or waits for the
-// client again. Read from the live events of the turn. A call that was broken off by a crash is made again: what it had said is not a part
-// of the answer, so a client that has received some of it gets an error when the new call says something else.
+// What a turn does for one request of a client: from its start, or from the results that the client
+// has sent, until it ends or waits for the client again. Read from the live events of the turn. A
+// call that was broken off by a crash is made again: what it had said is not a part of the answer,
+// so a client that has received some of it gets an error when the new call says something else.
 import type { ModelStopReason, TokenCounts } from '../../../core/model-request.ts';
 import { parseCallerCallId, type CallerCall } from '../../../core/client-ids.ts';
 
 /** The ends of turns whose model refuses to answer without a word. */
 const REFUSALS: readonly string[] = ['model_refused', 'model_stopped_sensitive'];
 
-/** True for the end of a turn that OpenAI's clients know as an answer with the finish reason `content_filter`. */
+/**
+ * True for the end of a turn that OpenAI's clients know as an answer with the finish reason
+ * `content_filter`.
+ */
 export function isRefusal(code: string): boolean {
   return REFUSALS.includes(code);
 }
@@ -42,7 +46,10 @@ export type SegmentEnd =
       wasStopped: boolean;
     };
 
-/** The parts of a segment, in order: texts, and one end. `cut`: text that was sent is no longer a part of the answer. */
+/**
+ * The parts of a segment, in order: texts, and one end. `cut`: text that was sent is no longer a
+ * part of the answer.
+ */
 export type SegmentPart = { kind: 'text'; text: string } | { kind: 'cut' } | { kind: 'end'; end: SegmentEnd };
 
 const NO_TOKENS: TokenCounts = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
@@ -60,7 +67,9 @@ export class Segment {
   #isInside: boolean;
   /** The number of the model call whose text is being read. */
   #call = 0;
-  /** The text of that call that the client has received, and the text that the call has produced. */
+  /**
+   * The text of that call that the client has received, and the text that the call has produced.
+   */
   #shown = '';
   #said = '';
   /** The text of earlier calls that the client has received. */
@@ -72,8 +81,9 @@ export class Segment {
   readonly #isChecked: boolean;
 
   /**
-   * `afterStep`: the step whose results the client has sent; 0: the segment begins with the turn. `isSentWhole`: the client gets the text when
-   * all of it is known, so nothing has to be taken back. `isChecked`: its text is the reply, because answers may be corrected.
+   * `afterStep`: the step whose results the client has sent; 0: the segment begins with the turn.
+   * `isSentWhole`: the client gets the text when all of it is known, so nothing has to be taken
+   * back. `isChecked`: its text is the reply, because answers may be corrected.
    */
   constructor(about: {
     messageId: string;
@@ -167,7 +177,9 @@ export class Segment {
     return this.#show();
   }
 
-  /** The produced text that the client has not received; a `cut` when it has received another text. */
+  /**
+   * The produced text that the client has not received; a `cut` when it has received another text.
+   */
   #show(): SegmentPart[] {
     const said = this.#joinedText();
     if (said.length <= this.#shown.length) return this.#shown.startsWith(said) ? [] : this.#cut();
@@ -197,7 +209,10 @@ export class Segment {
     return parts;
   }
 
-  /** If an answer is shorter than the text that the client has received, it differs from that of the interrupted call. */
+  /**
+   * If an answer is shorter than the text that the client has received, it differs from that of the
+   * interrupted call.
+   */
   #checkWhole(): SegmentPart[] {
     return this.#joinedText() === this.#shown ? [] : this.#cut();
   }
@@ -249,8 +264,8 @@ export class Segment {
 }
 
 /**
- * The events of the past without the texts of calls that were made again: no client has received them. The last call of the past is kept,
- * it may still be running.
+ * The events of the past without the texts of calls that were made again: no client has received
+ * them. The last call of the past is kept, it may still be running.
  */
 export function withoutBrokenCalls<Event extends TurnEvent>(events: readonly Event[]): Event[] {
   const numbers = new Map<string | null, { last: number; whole: Set<number> }>();

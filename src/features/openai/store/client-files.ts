@@ -1,5 +1,6 @@
-// Files of OpenAI's clients. An upload is a row that nothing shows, its parts as they arrive, and one transaction that completes it, with the key
-// of the request. One that is broken off is deleted; one whose process crashed, or that takes too long, goes with the old files.
+// Files of OpenAI's clients. An upload is a row that nothing shows, its parts as they arrive, and
+// one transaction that completes it, with the key of the request. One that is broken off is
+// deleted; one whose process crashed, or that takes too long, goes with the old files.
 import { FILE_UPLOAD_HOURS, type AskedBatch } from '../../batches/rules/batch.ts';
 import type { LineError } from '../rules/batch-objects.ts';
 import { clientBatches, clientFileParts, clientFiles } from '../../../rows/client-files.ts';
@@ -11,7 +12,10 @@ import { storeKey, type KeyedRequest } from '../../../database/idempotency.ts';
 
 /** Files that one transaction deletes. */
 const TRIMMED_MAX = 20;
-/** No upload of a part takes as long as this: one that began just before the end of its file is over when the file is deleted. */
+/**
+ * No upload of a part takes as long as this: one that began just before the end of its file is over
+ * when the file is deleted.
+ */
 const TRIM_AFTER_MS = 60_000;
 
 /** A file before its first part. */
@@ -41,7 +45,10 @@ export function addFilePart(database: Database, part: { id: string; n: number; c
   });
 }
 
-/** Shows it; rejects as `isKeyTaken` says when another request was first. False: the time of the upload is over. */
+/**
+ * Shows it; rejects as `isKeyTaken` says when another request was first. False: the time of the
+ * upload is over.
+ */
 export function completeFile(
   database: Database,
   { id, bytes, keepMs, idempotency }: { id: string; bytes: number; keepMs: number; idempotency: KeyedRequest | null },
@@ -64,7 +71,10 @@ export function deleteFile(database: Database, id: string): Promise<boolean> {
   });
 }
 
-/** Stores a batch whose lines were refused; rejects as `isKeyTaken` says when another request was first. */
+/**
+ * Stores a batch whose lines were refused; rejects as `isKeyTaken` says when another request was
+ * first.
+ */
 export function failClientBatch(
   database: Database,
   failed: { id: string; asked: AskedBatch; errors: readonly LineError[]; idempotency: KeyedRequest | null },
@@ -79,7 +89,10 @@ export function failClientBatch(
   });
 }
 
-/** Deletes some files that have expired, and requests whose batch was deleted, after `keepMs`; true: there may be more files. */
+/**
+ * Deletes some files that have expired, and requests whose batch was deleted, after `keepMs`; true:
+ * there may be more files.
+ */
 export function trimClientFiles(database: Database, keepMs: number): Promise<boolean> {
   const isOld = lt(clientFiles.expiresAt, fromNow(-TRIM_AFTER_MS));
   const isAlone = sql<boolean>`not exists (select from holdfast.batches b where b.id = ${clientBatches.id})`;

@@ -1,6 +1,7 @@
-// The keys of requests of OpenAI's clients. A request without an Idempotency-Key is given one, which is stored with the hash of its body before
-// anything else: a client that repeats the request by itself is found by the hash and joins what the first one has begun.
-// Beside them: histories that clients send, and responses that they have deleted.
+// The keys of requests of OpenAI's clients. A request without an Idempotency-Key is given one,
+// which is stored with the hash of its body before anything else: a client that repeats the request
+// by itself is found by the hash and joins what the first one has begun. Beside them: histories
+// that clients send, and responses that they have deleted.
 import { newId } from '../../../ids.ts';
 import type { Database } from '../../../database/database.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
@@ -10,7 +11,10 @@ import type { EntryId, SessionId } from '../../../core/ids.ts';
 /** A repetition arrives within this time, in milliseconds. */
 const REPEATED_WITHIN_MS = 600_000;
 
-/** A repetition joins a request that has ended for so long at most, in milliseconds; later it is a new one. */
+/**
+ * A repetition joins a request that has ended for so long at most, in milliseconds; later it is a
+ * new one.
+ */
 const ENDED_FOR_MS_MAX = 60_000;
 
 /** Old rows that one statement deletes: more than it inserts. */
@@ -48,7 +52,10 @@ order by r.key desc limit 1`,
   answer: ([request]: { key: string }[]) => request?.key ?? null,
 });
 
-/** What identifies a request: whose it is (as `Principal.owner`), its body, and the scope of its key. */
+/**
+ * What identifies a request: whose it is (as `Principal.owner`), its body, and the scope of its
+ * key.
+ */
 export interface ClientRequestFacts {
   owner: string;
   sha256: string;
@@ -68,12 +75,16 @@ export async function keyOfClientRequest(
   return key;
 }
 
-// A history that a client sends: the entries that a new session, or a fork, has before its first message.
+// A history that a client sends: the entries that a new session, or a fork, has before its first
+// message.
 
 /** No turn of Holdfast has written these entries. */
 export const NO_TURN = '00000000-0000-0000-0000-000000000000';
 
-/** Appends the entries while the session has exactly `after` entries and no message; sent again, it inserts nothing. */
+/**
+ * Appends the entries while the session has exactly `after` entries and no message; sent again, it
+ * inserts nothing.
+ */
 export const beginHistory = literalQuery({
   name: 'begin-history',
   purpose:

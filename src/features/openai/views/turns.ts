@@ -1,4 +1,5 @@
-// Turns as the OpenAI-compatible endpoints see them: the calls that a client has to run, and what a session has said.
+// Turns as the OpenAI-compatible endpoints see them: the calls that a client has to run, and what a
+// session has said.
 import { sql } from '../../../database/drizzle.ts';
 import { joinText, listToolUses, type ContentBlock } from '../../../core/content.ts';
 import type { CallerNames, CallerRequest } from '../../../core/input-options.ts';
@@ -18,7 +19,9 @@ export interface ClientTurn {
   receivedAt: number;
   status: string;
   caller: CallerRequest | null;
-  /** True when its answer is checked against a schema, and may be corrected before it is the reply. */
+  /**
+   * True when its answer is checked against a schema, and may be corrected before it is the reply.
+   */
   isChecked: boolean;
   /** Null: no turn has claimed the message. */
   turn: { id: string; startedAt: Date; isEnded: boolean; model: string } | null;
@@ -48,7 +51,10 @@ export async function findClientTurn(
   return { ...rest, turn };
 }
 
-/** The message that a request with this key has stored; null: there is none. `isEqual`: false when that request had another body. */
+/**
+ * The message that a request with this key has stored; null: there is none. `isEqual`: false when
+ * that request had another body.
+ */
 export async function findKeyedMessage(
   db: ViewDatabase,
   keyed: KeyedRequest,
@@ -68,7 +74,10 @@ export interface OwnName {
   nameSha: string;
 }
 
-/** The key of the session that an earlier version made for this name, if every message in it came from this caller; otherwise null. */
+/**
+ * The key of the session that an earlier version made for this name, if every message in it came
+ * from this caller; otherwise null.
+ */
 export async function findEarlierSession(db: ViewDatabase, name: OwnName): Promise<string | null> {
   const { rows } = await db.query<{ key: string }>(sql`
     select s.key from holdfast.client_sessions c join holdfast.sessions s on s.id = c.session_id
@@ -84,7 +93,10 @@ interface ClientTurnRow extends Omit<ClientTurn, 'turn'> {
   model: string | null;
 }
 
-/** The places of the calls of a step that the client has to run; empty: the step has none, or there is no such step. */
+/**
+ * The places of the calls of a step that the client has to run; empty: the step has none, or there
+ * is no such step.
+ */
 export async function readCallerCalls(
   db: ViewDatabase,
   { turnId, step }: { turnId: string; step: number },
@@ -95,7 +107,10 @@ export async function readCallerCalls(
   return rows.map(({ ordinal }) => ordinal);
 }
 
-/** What a turn has said and called for one request of its client, after a step and until it waited for the client again, or ended. */
+/**
+ * What a turn has said and called for one request of its client, after a step and until it waited
+ * for the client again, or ended.
+ */
 export async function readOutput(
   db: ViewDatabase,
   { turn, sessionId, isChecked, reply }: ClientTurn,
@@ -117,7 +132,10 @@ export async function readOutput(
   return { text: texts.filter((text) => text !== '').join(BETWEEN), calls };
 }
 
-/** The arguments of calls of a turn, by the ids that the model gave them, and the names of the client's tools for the model. */
+/**
+ * The arguments of calls of a turn, by the ids that the model gave them, and the names of the
+ * client's tools for the model.
+ */
 export async function readCalls(
   db: ViewDatabase,
   { sessionId, turnId }: { sessionId: string; turnId: string },
@@ -132,7 +150,10 @@ export async function readCalls(
 /** How many chats of a user with the same first words are compared with a history. */
 const CHATS_MAX = 16;
 
-/** The keys of the chats of a user that wait for nothing, the last changed first: of those that begin with a prefix, and of the one that has them all. */
+/**
+ * The keys of the chats of a user that wait for nothing, the last changed first: of those that
+ * begin with a prefix, and of the one that has them all.
+ */
 export async function findChats(
   db: ViewDatabase,
   { prefix, whole }: { prefix: string; whole: string },
@@ -179,7 +200,10 @@ export async function isHiddenResponse(
   return rows[0]?.isHidden === true;
 }
 
-/** Whether a message is the newest of its session, and the last entry of its turn; null: it has none on the active path. */
+/**
+ * Whether a message is the newest of its session, and the last entry of its turn; null: it has none
+ * on the active path.
+ */
 export async function readNewest(
   db: ViewDatabase,
   { sessionId, messageId, turn }: Pick<ClientTurn, 'sessionId' | 'messageId' | 'turn'>,

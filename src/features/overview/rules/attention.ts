@@ -25,7 +25,10 @@ export const ATTENTION_KINDS = [...OWN_KINDS, ...HEALTH_KINDS] as const;
 /** A trouble as it is stored. */
 export type AttentionFact = OwnFact | HealthFact;
 
-/** `name`: a dependency, an error code, a tool, a worker, a session key, the id of a cron or a submission, a channel or its account, a model or an alert destination. */
+/**
+ * `name`: a dependency, an error code, a tool, a worker, a session key, the id of a cron or a
+ * submission, a channel or its account, a model or an alert destination.
+ */
 interface OwnFact extends Omit<HealthFact, 'kind'> {
   kind: (typeof OWN_KINDS)[number];
 }
@@ -45,15 +48,19 @@ export interface AttentionMark {
   /** The count of the item at that time. */
   count: number;
   reason: string | null;
-  /** False: a snooze has ended, or an acknowledgement is so old that nothing is known of what it belonged to. */
+  /**
+   * False: a snooze has ended, or an acknowledgement is so old that nothing is known of what it
+   * belonged to.
+   */
   holds: boolean;
 }
 
 export const ATTENTION_STATES = ['open', 'acknowledged', 'snoozed'] as const;
 
 /**
- * Whether a mark holds for an item. A snooze holds until its time. An acknowledgement holds for what had begun before it, so a problem that
- * ended and has come back is open again, and so are dead letters, approvals and pairings when there are more of them.
+ * Whether a mark holds for an item. A snooze holds until its time. An acknowledgement holds for
+ * what had begun before it, so a problem that ended and has come back is open again, and so are
+ * dead letters, approvals and pairings when there are more of them.
  */
 export function attentionState(
   { kind, count, since }: Pick<AttentionItem, 'kind' | 'count' | 'since'>,
@@ -68,7 +75,10 @@ export function attentionState(
 
 type Ranked = Pick<AttentionItem, 'severity' | 'since'> & { state: (typeof ATTENTION_STATES)[number] };
 
-/** Their order: open ones first, errors before warnings, then by age, the oldest first; those whose age is not known stand last. */
+/**
+ * Their order: open ones first, errors before warnings, then by age, the oldest first; those whose
+ * age is not known stand last.
+ */
 export function compareAttention(one: Ranked, other: Ranked): number {
   const byWeight = weigh(one) - weigh(other);
   if (byWeight !== 0 || one.since === other.since) return byWeight;
@@ -79,7 +89,10 @@ function weigh({ state, severity }: Ranked): number {
   return (state === 'open' ? 0 : 2) + (severity === 'error' ? 0 : 1);
 }
 
-/** The kind and the subject of a trouble, as one text. The amount by which a clock is off changes all the time. */
+/**
+ * The kind and the subject of a trouble, as one text. The amount by which a clock is off changes
+ * all the time.
+ */
 export function formatSubject({ kind, name }: Pick<AttentionFact, 'kind' | 'name'>): string {
   return kind === 'clock_off' ? kind : `${kind} ${name}`;
 }

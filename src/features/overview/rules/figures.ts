@@ -1,4 +1,5 @@
-// The overview, from the figures that were read: rates, shares, and the minutes as columns for charts. Pure.
+// The overview, from the figures that were read: rates, shares, and the minutes as columns for
+// charts. Pure.
 import { toDollars } from '../../../core/prices.ts';
 
 interface Minute {
@@ -23,7 +24,10 @@ interface Minute {
 /** What is true now. */
 interface Present {
   nowMs: number;
-  /** When the message that waits longest arrived; null: none waits. It was waiting at the ends of the minutes since. */
+  /**
+   * When the message that waits longest arrived; null: none waits. It was waiting at the ends of
+   * the minutes since.
+   */
   oldestMs: number | null;
   waiting: number;
   running: number;

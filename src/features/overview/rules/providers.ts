@@ -1,4 +1,5 @@
-// The providers, from the calls of their models, the blocks of these, and the turns that wait for them. Pure.
+// The providers, from the calls of their models, the blocks of these, and the turns that wait for
+// them. Pure.
 
 export const PROVIDER_STATES = ['open', 'limited', 'away', 'blocked'] as const;
 
@@ -31,7 +32,9 @@ export interface ModelWait {
 /** The most that are shown. */
 const PROVIDERS_MAX = 20;
 
-/** Each provider with its state: the worst of what holds for one of its models. Most calls first. */
+/**
+ * Each provider with its state: the worst of what holds for one of its models. Most calls first.
+ */
 export function toProviders(
   models: readonly CalledModel[],
   blocks: readonly LastingBlock[],

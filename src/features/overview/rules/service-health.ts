@@ -22,7 +22,10 @@ export type HealthKind = (typeof HEALTH_KINDS)[number];
 /** A trouble as it is read from the database. */
 export interface HealthFact {
   kind: HealthKind;
-  /** A provider, a budget, the scope of a pause, a lane, a process, a channel with its destination, versions, or the session of a transaction. */
+  /**
+   * A provider, a budget, the scope of a pause, a lane, a process, a channel with its destination,
+   * versions, or the session of a transaction.
+   */
   name: string;
   count: number;
   /** Null: not known. */
@@ -35,7 +38,10 @@ export const WORK_UNSERVED_MS = 3_000;
 export const LIMITED_MS = 5_000;
 /** A due delivery that is not sent is reported after this time, in milliseconds. */
 export const DELIVERY_STALLED_MS = 15_000;
-/** Leases are decided by the database's clock alone (G8): a clock that is off only misleads people, from about here on, in milliseconds. */
+/**
+ * Leases are decided by the database's clock alone (G8): a clock that is off only misleads people,
+ * from about here on, in milliseconds.
+ */
 export const CLOCK_OFF_MS = 5_000;
 /** A transaction that holds back live events is reported after this time, in milliseconds. */
 export const HELD_BACK_MS = 5_000;

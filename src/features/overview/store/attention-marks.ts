@@ -1,5 +1,6 @@
-// What operators have decided about problems that need one. A problem is not stored, so neither is what a mark belongs to: it holds for
-// the id that the problem has as long as it lasts (src/features/overview/rules/attention.ts).
+// What operators have decided about problems that need one. A problem is not stored, so neither is
+// what a mark belongs to: it holds for the id that the problem has as long as it lasts
+// (src/features/overview/rules/attention.ts).
 import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 

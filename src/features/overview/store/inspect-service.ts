@@ -7,7 +7,10 @@ import { readServiceHealth } from '../views/service-health.ts';
 /** Longer than the statement needs on any database that is in order. */
 const ANSWER_MS_MAX = 5_000;
 
-/** What keeps the service on this database from working. Rejects when the database does not answer, or has another layout. */
+/**
+ * What keeps the service on this database from working. Rejects when the database does not answer,
+ * or has another layout.
+ */
 export async function inspectService(databaseUrl: string): Promise<HealthFact[]> {
   return await inspect(databaseUrl, readServiceHealth);
 }

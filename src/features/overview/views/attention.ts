@@ -1,5 +1,6 @@
-// What may need a person, in one statement: each row is a kind of trouble with its name, how often it is there, and since when. Every part is
-// read by an index, or from a table that does not grow with turns.
+// What may need a person, in one statement: each row is a kind of trouble with its name, how often
+// it is there, and since when. Every part is read by an index, or from a table that does not grow
+// with turns.
 import { ATTENTION_KINDS, type AttentionFact, type AttentionItem, type AttentionMark } from '../rules/attention.ts';
 import { WORKER_LOST_MS } from '../../../kernel/rules/why.ts';
 import { MARK_DAYS } from '../store/attention-marks.ts';
@@ -70,7 +71,9 @@ select kind, name, count, ${isoSql('since')} as since from facts`,
 /** Kinds of which the rows that are read are grouped by name. */
 const COUNTED_KINDS: readonly string[] = ['dead_letters', 'approval', 'outbox_stalled', 'deliveries_failing'];
 
-/** The kinds of which there may be more than was read: what such a list does not have may be there. */
+/**
+ * The kinds of which there may be more than was read: what such a list does not have may be there.
+ */
 export function listCutKinds(items: readonly Pick<AttentionItem, 'kind' | 'count'>[]): ReadonlySet<string> {
   const isCut = (kind: string): boolean => {
     const those = items.filter((item) => item.kind === kind);

@@ -1,6 +1,7 @@
-// The figures of the overview, in one statement: what waits and runs by lane, what happened in each of the last 60 minutes, and what was spent
-// today. Of each lane it names the session whose message waits longest, with the facts that say why. Minutes and money are those of the
-// roll-ups and of the events that are not in them yet, as for `/v1/usage`; nothing counts a table that grows.
+// The figures of the overview, in one statement: what waits and runs by lane, what happened in each
+// of the last 60 minutes, and what was spent today. Of each lane it names the session whose message
+// waits longest, with the facts that say why. Minutes and money are those of the roll-ups and of
+// the events that are not in them yet, as for `/v1/usage`; nothing counts a table that grows.
 import type { Overview } from '../../../contract/overview.ts';
 import { WORKER_LOST_MS } from '../../../kernel/rules/why.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
@@ -24,7 +25,9 @@ type LaneFigures = Overview['lanes'][number];
 export interface MinuteFacts {
   startsAt: string;
   arrivals: number;
-  /** How long the message that had waited longest had waited when a turn took it, in milliseconds. */
+  /**
+   * How long the message that had waited longest had waited when a turn took it, in milliseconds.
+   */
   longestWaitMs: number;
   turns: number;
   failedTurns: number;
@@ -34,10 +37,16 @@ export interface MinuteFacts {
   cacheWriteTokens: number;
   costMicros: number;
   isSimulated: boolean;
-  /** The most that waited and ran, as the schedulers saw it; null: no scheduler looked. Waiting messages are at most one more than `WAITING_MAX`. */
+  /**
+   * The most that waited and ran, as the schedulers saw it; null: no scheduler looked. Waiting
+   * messages are at most one more than `WAITING_MAX`.
+   */
   waiting: number | null;
   running: number | null;
-  /** The 95th percentiles of those of the measured turns, and of their calls, that ended in this minute; null: there were none. */
+  /**
+   * The 95th percentiles of those of the measured turns, and of their calls, that ended in this
+   * minute; null: there were none.
+   */
   firstChunkP95Ms: number | null;
   turnP95Ms: number | null;
 }

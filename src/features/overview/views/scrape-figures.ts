@@ -1,5 +1,5 @@
-// What a scrape of the metrics asks beside the counts of `GET /v1/stats`: from the roll-ups and from what is open, so it costs the same
-// however much there is.
+// What a scrape of the metrics asks beside the counts of `GET /v1/stats`: from the roll-ups and
+// from what is open, so it costs the same however much there is.
 import { HELD_SINCE_SQL, OLDEST_TRANSACTION_SQL, type OldestTransaction } from '../../../database/event-ids.ts';
 import { WORKER_LOST_MS } from '../../../kernel/rules/why.ts';
 import { viewQuery } from '../../../database/literal-query.ts';
@@ -30,19 +30,30 @@ export interface ScrapeFigures {
   workers: Record<string, number>;
   /** The part of the prompts of the last hour that came from the provider's cache, by tier. */
   cacheHitRatio: Record<string, number>;
-  /** By kind of old rows: how many were deleted, and the age over which all were that nothing needs; null: no pass was complete. */
+  /**
+   * By kind of old rows: how many were deleted, and the age over which all were that nothing needs;
+   * null: no pass was complete.
+   */
   retention: Record<string, { deleted: number; reachMs: number | null }>;
   /** Turns that are parked, by the code of their reason. */
   parkedTurns: Record<string, number>;
-  /** Of each lane, the messages that wait longest: the one that no turn has claimed, and one for each reason of parked turns. */
+  /**
+   * Of each lane, the messages that wait longest: the one that no turn has claimed, and one for
+   * each reason of parked turns.
+   */
   oldestWaits: { lane: string; code: string; ageMs: number }[];
   /** What keeps the service from working, by kind. */
   troubles: Record<string, number>;
   /** The transaction that holds back live events; null: none does. */
   oldestTransaction: OldestTransaction | null;
-  /** Age of the oldest event that readers do not see yet because of it, in milliseconds; 0: they see all. */
+  /**
+   * Age of the oldest event that readers do not see yet because of it, in milliseconds; 0: they see
+   * all.
+   */
   heldBackMs: number;
-  /** Age of the oldest event that the rounds of the search have not read; null: they have read all. */
+  /**
+   * Age of the oldest event that the rounds of the search have not read; null: they have read all.
+   */
   searchLagMs: number | null;
 }
 

@@ -1,6 +1,8 @@
-// Whether anything keeps the service from working: a provider, a budget or a pause for which turns wait, no process for what there is to do, a
-// part that has stalled, clocks and versions that differ, a transaction that holds back events. Of turns it reads those that are open. The attention, the readiness, the doctor, the log and
-// the metrics say the same, because all of them read these facts.
+// Whether anything keeps the service from working: a provider, a budget or a pause for which turns
+// wait, no process for what there is to do, a part that has stalled, clocks and versions that
+// differ, a transaction that holds back events. Of turns it reads those that are open. The
+// attention, the readiness, the doctor, the log and the metrics say the same, because all of them
+// read these facts.
 import type { HealthFact } from '../rules/service-health.ts';
 import {
   CLOCK_OFF_MS,
@@ -30,8 +32,9 @@ const RUNNING_SQL = `w.seen_at >= ${agoSql(WORKER_LOST_MS)}`;
 const WORKING_SQL = `${RUNNING_SQL} and w.draining_at is null`;
 
 /**
- * What open turns are parked for; they are read once, because an outage can park very many. Some wait for a model: its provider counts. A batch that
- * has reached its own cap is no trouble of the service.
+ * What open turns are parked for; they are read once, because an outage can park very many. Some
+ * wait for a model: its provider counts. A batch that has reached its own cap is no trouble of the
+ * service.
  */
 const PARKED_SQL = `(select kind, coalesce(b.scope || case b.per when 'total' then ' in total' else ' per ' || b.per end, waited_for, 'unknown') as name, count, since
   from (

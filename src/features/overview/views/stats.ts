@@ -1,4 +1,5 @@
-// Counts of sessions, messages, turns and deliveries, in one snapshot. They are exact, and cost the same however many rows there are.
+// Counts of sessions, messages, turns and deliveries, in one snapshot. They are exact, and cost the
+// same however many rows there are.
 import type { StatsView } from '../../../contract/overview.ts';
 import { viewQuery } from '../../../database/literal-query.ts';
 import { countChangesSql, UNREAD_EVENTS } from '../../costs/store/usage-rows.ts';
@@ -10,9 +11,10 @@ export async function viewStats(db: ViewDatabase): Promise<StatsView> {
   return (await readRolledUpStats(db)) ?? readStatsByRows(db);
 }
 
-// Rows that have come to an end are in the roll-ups, and the latest in the events after their cursor: in one snapshot, both together are
-// exact at any time. Rows that have not ended are found by partial indexes. Each look-up in a scalar query is one by an index; a join could
-// read a whole table into a hash table.
+// Rows that have come to an end are in the roll-ups, and the latest in the events after their
+// cursor: in one snapshot, both together are exact at any time. Rows that have not ended are found
+// by partial indexes. Each look-up in a scalar query is one by an index; a join could read a whole
+// table into a hash table.
 const ENDED_SQL = `select subject, status, sum(count)::bigint as count from (
     select subject, status, count from holdfast.row_counts
     union all select subject, status, change from (${countChangesSql(UNREAD_EVENTS)}) as changes
@@ -32,8 +34,8 @@ const LIVE_FIELDS = `'oldestWaitMs', (select round(greatest(extract(epoch from c
   'approvals', (select count(*) from holdfast.approvals where status = 'open' and expires_at > clock_timestamp())`;
 
 /**
- * The CTE of the sessions that are held or have work, with more columns of a doorbell `d`. Every such session has a row of doorbells, unless
- * its turn is parked until something happens.
+ * The CTE of the sessions that are held or have work, with more columns of a doorbell `d`. Every
+ * such session has a row of doorbells, unless its turn is parked until something happens.
  */
 export const doorsSql = (columns = ''): string => `doors as materialized (
   select d.lane, (

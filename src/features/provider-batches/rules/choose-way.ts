@@ -1,6 +1,7 @@
-// `via: auto`: the first items of a batch go through the provider, and what they cost decides once how the others are asked. Half the price is
-// not half the bill: a live call reads from the cache what the call before it has put there, while requests of a batch find it there only
-// sometimes. Table and rules: docs/batches.md.
+// `via: auto`: the first items of a batch go through the provider, and what they cost decides once
+// how the others are asked. Half the price is not half the bill: a live call reads from the cache
+// what the call before it has put there, while requests of a batch find it there only sometimes.
+// Table and rules: docs/batches.md.
 import type { Way } from '../../../core/inbound.ts';
 import { callCostMicros, dollarsText } from '../../../core/prices.ts';
 import type { PriceRow } from '../../../core/price-row.ts';
@@ -15,7 +16,10 @@ export interface Choice {
   reason: string;
 }
 
-/** The answered calls with the same number in their conversations, of the items that went through the provider. */
+/**
+ * The answered calls with the same number in their conversations, of the items that went through
+ * the provider.
+ */
 export interface MeasuredRound {
   answered: number;
   /** Tokens of their prompts, however they were priced. */

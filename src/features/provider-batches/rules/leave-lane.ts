@@ -7,7 +7,10 @@ interface Input {
   receivedAt: number;
 }
 
-/** The shortest time before its deadline at which a turn leaves the provider lane, in milliseconds: live calls can still finish it. */
+/**
+ * The shortest time before its deadline at which a turn leaves the provider lane, in milliseconds:
+ * live calls can still finish it.
+ */
 const LEAVE_MS_MIN = 15 * 60_000;
 /** The longest: the default deadline of 26 hours then leaves the provider its day. */
 const LEAVE_MS_MAX = 2 * 3_600_000;
@@ -16,8 +19,9 @@ const LEAVE_MS_MAX = 2 * 3_600_000;
 const TOOK_MIN = 20;
 
 /**
- * How long before its deadline a turn leaves the provider lane, in milliseconds: the 95th percentile of how long recent submissions took
- * (`tookMs`, in milliseconds). With less time left, the provider probably does not answer.
+ * How long before its deadline a turn leaves the provider lane, in milliseconds: the 95th
+ * percentile of how long recent submissions took (`tookMs`, in milliseconds). With less time left,
+ * the provider probably does not answer.
  */
 export function leaveMsBeforeDeadline(tookMs: readonly number[]): number {
   const usualMs = tookMs.length < TOOK_MIN ? 0 : (quantile(tookMs, 0.95) ?? 0);
@@ -25,8 +29,9 @@ export function leaveMsBeforeDeadline(tookMs: readonly number[]): number {
 }
 
 /**
- * When a turn leaves the provider lane, in milliseconds since the epoch: `leaveMs` before its deadline. Of a short deadline, half is left for
- * live calls; a turn that then fails leaves at its deadline, because an answer until then is still used.
+ * When a turn leaves the provider lane, in milliseconds since the epoch: `leaveMs` before its
+ * deadline. Of a short deadline, half is left for live calls; a turn that then fails leaves at its
+ * deadline, because an answer until then is still used.
  */
 export function leaveAtMs(
   inputs: readonly Input[],
@@ -41,7 +46,10 @@ export function leaveAtMs(
   return receivedAt + deadlineMs - liveMs;
 }
 
-/** The smallest value that at least this share (over 0, at most 1) of the values does not exceed; undefined: there are none. */
+/**
+ * The smallest value that at least this share (over 0, at most 1) of the values does not exceed;
+ * undefined: there are none.
+ */
 function quantile(values: readonly number[], share: number): number | undefined {
   return values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1];
 }

@@ -1,13 +1,17 @@
-// The names of requests in a submission, and their ends, from the lines of a batch's results. A name begins with that of its submission, so the first
-// line of the results proves whose they are. Format: `hf_<22 characters base64url>_<base36>`, within the `^[a-zA-Z0-9_-]{1,64}$` of Anthropic's
-// Message Batches API.
+// The names of requests in a submission, and their ends, from the lines of a batch's results. A
+// name begins with that of its submission, so the first line of the results proves whose they are.
+// Format: `hf_<22 characters base64url>_<base36>`, within the `^[a-zA-Z0-9_-]{1,64}$` of
+// Anthropic's Message Batches API.
 import { parseExactly } from '../../../core/json.ts';
 import { CALL_TOKENS_MAX } from '../../../model/stream/stop-reasons.ts';
 import { callCostMicros, type ReportedTokens, priceAt, type PriceTable } from '../../../core/prices.ts';
 import { refOfModel } from '../../../core/models.ts';
 import { cachedCallMicros, cacheTokensMinOf } from '../../../core/cache-markers.ts';
 
-/** The meaning of a line. `foreign`: its name is not one of this submission. `unreadable`: it is not a line of results. */
+/**
+ * The meaning of a line. `foreign`: its name is not one of this submission. `unreadable`: it is not
+ * a line of results.
+ */
 export type ResultLine =
   | { kind: 'answered'; requestNo: number; message: object; usage: unknown }
   | { kind: 'errored'; requestNo: number; error: { type: string; message: string } }
@@ -40,7 +44,10 @@ function readError(error: unknown): { type: string; message: string } {
   });
 }
 
-/** The fault of a request that the provider has refused, as `classifyFailure` takes it; a batch gives the type of the error and no status. */
+/**
+ * The fault of a request that the provider has refused, as `classifyFailure` takes it; a batch
+ * gives the type of the error and no status.
+ */
 export function providerErrorFault(error: { type?: string; message?: string } | null): {
   type: string;
   message: string;
@@ -94,9 +101,13 @@ function encodeBase64url(uuid: string): string {
   return text;
 }
 
-// The tokens and the cost of an answer in the results of a batch: read from its line before any turn uses it.
+// The tokens and the cost of an answer in the results of a batch: read from its line before any
+// turn uses it.
 
-/** The tokens that the provider reports with an answer; missing ones, and those that no request can have, are 0. */
+/**
+ * The tokens that the provider reports with an answer; missing ones, and those that no request can
+ * have, are 0.
+ */
 export function tokensOfUsage(usage: unknown): ReportedTokens & { cacheWrite1hTokens: number } {
   const count = (of: unknown, name: string): number => {
     const value = (of as Record<string, unknown> | null | undefined)?.[name];
@@ -115,8 +126,9 @@ export function tokensOfUsage(usage: unknown): ReportedTokens & { cacheWrite1hTo
 }
 
 /**
- * The cost of an answer in a batch, and of the same in a live call, in micro-dollars; null: the model has no price. A live call reads `liveShare`
- * of its prompt from the cache and writes the rest; a prompt that is too short for the cache is neither read nor written.
+ * The cost of an answer in a batch, and of the same in a live call, in micro-dollars; null: the
+ * model has no price. A live call reads `liveShare` of its prompt from the cache and writes the
+ * rest; a prompt that is too short for the cache is neither read nor written.
  */
 export function answerCosts(
   table: PriceTable,

@@ -1,11 +1,15 @@
-// What happens to a submission after its outcome is known, or is given up: it is polled, read, ended, and its requests go back.
+// What happens to a submission after its outcome is known, or is given up: it is polled, read,
+// ended, and its requests go back.
 import type { SubmissionStatus } from '../rules/submission.ts';
 import { insertServiceEventsSql } from '../../../kernel/events/events.ts';
 import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 import { LASTING_RETRY_MS } from '../../../database/passing-faults.ts';
 
-/** SQL of the part of the prompt tokens that was read from the provider's cache, weighted by tokens, because calls differ in length; null without tokens. */
+/**
+ * SQL of the part of the prompt tokens that was read from the provider's cache, weighted by tokens,
+ * because calls differ in length; null without tokens.
+ */
 export const HIT_RATE_SQL = `cache_read_tokens::float8 / nullif(input_tokens + cache_read_tokens + cache_write_tokens, 0)`;
 
 interface Held {
@@ -21,7 +25,9 @@ export interface PollNote {
   counts?: Record<string, number>;
   expiresAt?: string | null;
   isProved?: boolean;
-  /** True when the provider has not shown it: no candidate in the list, or 404 when it is polled. */
+  /**
+   * True when the provider has not shown it: no candidate in the list, or 404 when it is polled.
+   */
   isAbsent?: boolean;
   disprovedIds?: readonly string[];
   error?: string;
@@ -51,7 +57,10 @@ union select unnest(b.disproved_ids) from holdfast.provider_batches b where b.id
   answer: (rows: { id: string }[]) => new Set(rows.map((row) => row.id)),
 });
 
-/** Ends a submission without answers. `failed`: it was refused; `lost`: it was not made; `read`: its results were deleted. */
+/**
+ * Ends a submission without answers. `failed`: it was refused; `lost`: it was not made; `read`: its
+ * results were deleted.
+ */
 export const returnRequests = literalQuery({
   name: 'return-requests',
   purpose:
@@ -139,7 +148,10 @@ export const readUsedResults = literalQuery({
 export type Forgetting = { kind: 'done' } | { kind: 'unknown' } | { kind: 'refused'; status: SubmissionStatus };
 
 // A submission that is being sent is left: its process does not know its id yet.
-/** Gives it up on the request of an operator: its cost, if any, is unknown. Rejects with a violated primary key when another request has stored the key. */
+/**
+ * Gives it up on the request of an operator: its cost, if any, is unknown. Rejects with a violated
+ * primary key when another request has stored the key.
+ */
 export const forgetSubmission = literalQuery({
   name: 'forget-submission',
   purpose: 'Stop to follow a submission, and queue its requests again. Answers its state before.',

@@ -1,6 +1,8 @@
-// `store-request`: charges a model call that goes through a batch of the provider and stores its request, before its turn is parked (park-turn.ts). A worker that crashes
-// between the two leaves the request under the number of the last call that its turn has charged, where the next claim finds it and parks the turn. So nothing is
-// asked for twice, and what the call has reserved of a budget stays reserved. See kernel/turn/journal/journal.ts and docs/decisions/0127.
+// `store-request`: charges a model call that goes through a batch of the provider and stores its
+// request, before its turn is parked (park-turn.ts). A worker that crashes between the two leaves
+// the request under the number of the last call that its turn has charged, where the next claim
+// finds it and parks the turn. So nothing is asked for twice, and what the call has reserved of a
+// budget stays reserved. See kernel/turn/journal/journal.ts and docs/decisions/0127.
 import type { CacheMarkers } from '../../../core/cache-markers.ts';
 import type { Database } from '../../../database/database.ts';
 import { shareStatement, type RowSubmitter, cte, optional, rows, statement } from '../../../database/statement.ts';
@@ -77,7 +79,8 @@ const newRequests = rows('new_requests', (writes: readonly RequestWrite[]) => wr
   live_share: ['real', ({ request }) => request.liveShare],
 });
 
-// A write that is sent again finds the request and stores nothing: its call is charged, and its events are inserted.
+// A write that is sent again finds the request and stores nothing: its call is charged, and its
+// events are inserted.
 const storedRequests = cte(`stored_requests as (
   insert into holdfast.provider_requests (turn_id, call_no, session_id, batch_id, model, params, params_bytes, params_sha256, leave_at, fallback,
     hop, reason, cache, live_share)

@@ -1,6 +1,6 @@
-// Stores what a batch of the provider says of its requests, and wakes their turns. A result of a request that no longer waits in this
-// submission changes nothing: it was stored before, or its turn has moved on.
-// Requests that nothing needs any more are dropped.
+// Stores what a batch of the provider says of its requests, and wakes their turns. A result of a
+// request that no longer waits in this submission changes nothing: it was stored before, or its
+// turn has moved on. Requests that nothing needs any more are dropped.
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import type { ReportedTokens } from '../../../core/prices.ts';
 import type { TurnId } from '../../../core/ids.ts';
@@ -52,8 +52,9 @@ const TOKENS = ['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_wri
 
 /** CTEs that wake the turns of requests (session_id, turn_id) that have left the lane. */
 const wokenTurnsSql = (source: string, condition = 'true'): string =>
-  // Every write that concerns a session updates its row: a claim that has read an older state is refused. A turn that is about to be parked
-  // is due at once, because its claim knows another number of answers.
+  // Every write that concerns a session updates its row: a claim that has read an older state is
+  // refused. A turn that is about to be parked is due at once, because its claim knows another
+  // number of answers.
   `updated_sessions as (
   update holdfast.sessions s set held_seq = s.held_seq + 1, updated_at = clock_timestamp() from ${source} where s.id = ${source}.session_id and ${condition}
   returning s.*, s.turn_id = ${source}.turn_id and (s.owner is null or s.lease_expires_at <= clock_timestamp()) as is_waiting
@@ -62,7 +63,10 @@ rung_doorbells as (
   ${wakeSql('updated_sessions', 's.is_waiting')}
 )`;
 
-/** Stores results; resolves with the numbers of the requests that waited for them. Safe to send again. */
+/**
+ * Stores results; resolves with the numbers of the requests that waited for them. Safe to send
+ * again.
+ */
 export const storeResults = literalQuery({
   name: 'store-results',
   purpose:
@@ -140,8 +144,9 @@ export interface SentRequest {
 const LEAVING_MAX = 500;
 
 /**
- * Takes requests out whose deadline is near: they become live calls of their turns, or their turns fail. A result that arrives afterwards finds no request
- * that waits for it. Resolves with their number.
+ * Takes requests out whose deadline is near: they become live calls of their turns, or their turns
+ * fail. A result that arrives afterwards finds no request that waits for it. Resolves with their
+ * number.
  */
 export const leaveLane = literalQuery({
   name: 'leave-lane',
@@ -170,7 +175,8 @@ select (select count(*)::int from moved) as moved, ${RINGS_SQL} as rings`,
   }),
 });
 
-// A turn that may have asked by a batch of the provider has ended: nothing needs its requests any more.
+// A turn that may have asked by a batch of the provider has ended: nothing needs its requests any
+// more.
 
 export const dropRequests = literalQuery({
   name: 'drop-requests',

@@ -1,10 +1,12 @@
-// The submissions of requests to the provider: each is a row of `provider_batches`, leased to one process while it works on it.
+// The submissions of requests to the provider: each is a row of `provider_batches`, leased to one
+// process while it works on it.
 //
 //   open ──▶ submitting ──200──▶ submitted ──▶ ended ──▶ read
 //              │  └─4xx──▶ failed: its requests are queued again, in halves or later
 //              └─timeout, 5xx, crash──▶ unknown ──found──▶ submitted (adopted) │ not found──▶ lost: its requests are queued again
 //
-// A unique index allows one row of an account to be open, submitting or unknown, so at most one outcome is unknown.
+// A unique index allows one row of an account to be open, submitting or unknown, so at most one
+// outcome is unknown.
 import type { SubmissionStatus } from '../rules/submission.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 import { LASTING_RETRY_MS } from '../../../database/passing-faults.ts';
@@ -23,7 +25,10 @@ export interface ProviderSubmission {
   startedAtMs: number;
   submittedAtMs: number | null;
   nowMs: number;
-  /** How long no poll has shown it: no candidate in the list, or a 404; null: the last poll did, or there was none. */
+  /**
+   * How long no poll has shown it: no candidate in the list, or a 404; null: the last poll did, or
+   * there was none.
+   */
   absentMs: number | null;
   /** Requests that wait for it. */
   assigned: number;
@@ -42,7 +47,10 @@ interface Leased {
   leaseMs: number;
 }
 
-/** Opens a submission with that id; resolves with the number of its requests, 0 when there is nothing to submit now. */
+/**
+ * Opens a submission with that id; resolves with the number of its requests, 0 when there is
+ * nothing to submit now.
+ */
 export const openSubmission = literalQuery({
   name: 'open-submission',
   purpose:
@@ -196,8 +204,8 @@ interface SubmittedBatch {
   dueInMs: number;
 }
 
-// The provider's answer is true whichever process holds the row by now. One that was given up as lost in the meantime is polled until its
-// end, so that its cost is known; no request waits for it.
+// The provider's answer is true whichever process holds the row by now. One that was given up as
+// lost in the meantime is polled until its end, so that its cost is known; no request waits for it.
 /** False: another submission has that batch, or this one has another. */
 export const noteSubmitted = literalQuery({
   name: 'note-submitted',

@@ -1,6 +1,7 @@
-// Adds words to the search. News follow the event log: an event names the turn that has written something, whose entries are read. Every statement
-// is safe to send again, and the place in the log moves after them, so a crash between two repeats what is there already. Any number of processes
-// may do it at the same time: they do the same.
+// Adds words to the search. News follow the event log: an event names the turn that has written
+// something, whose entries are read. Every statement is safe to send again, and the place in the
+// log moves after them, so a crash between two repeats what is there already. Any number of
+// processes may do it at the same time: they do the same.
 import type { Database } from '../../../database/database.ts';
 import { EVENT_HORIZON_SQL, TRIM_MARK } from '../../../database/event-ids.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
@@ -13,7 +14,9 @@ const TURNS_READ_MAX = 50;
 const TURNS_MAX = 1_000;
 const ZERO = '00000000-0000-0000-0000-000000000000';
 
-/** Clocks of one database differ by less: an entry is not older than the event of its turn by more. */
+/**
+ * Clocks of one database differ by less: an entry is not older than the event of its turn by more.
+ */
 const EARLIER = '1 minute';
 
 /** True of a position `p` that was never set, or whose next events were deleted. */
@@ -93,8 +96,9 @@ const SEARCHED_KINDS = `'prompt', 'steer', 'answer'`;
 const IS_SEARCHED = `e.kind in (${SEARCHED_KINDS})
   and not exists (select from holdfast.search_texts x where x.session_id = e.session_id and x.entry_seq = e.seq)`;
 
-// The limits make it a loop over the turns, whatever statistics say: a join by hash would read all turns or all entries for each page. The entries
-// of a turn are stored in their order, so those after the greatest that is stored are missing, and no others.
+// The limits make it a loop over the turns, whatever statistics say: a join by hash would read all
+// turns or all entries for each page. The entries of a turn are stored in their order, so those
+// after the greatest that is stored are missing, and no others.
 export const readNewEntries = literalQuery({
   name: 'search-new-entries',
   purpose:
@@ -239,8 +243,8 @@ export const movePast = literalQuery({
 });
 
 /**
- * Adds what the next events of the log are about; resolves with whether there may be more, and whether older words are to be added. One
- * statement, when nothing was written.
+ * Adds what the next events of the log are about; resolves with whether there may be more, and
+ * whether older words are to be added. One statement, when nothing was written.
  */
 export async function indexNews(database: Database): Promise<{ hasMore: boolean; hasPast: boolean }> {
   const news = await readNews(database);
@@ -261,14 +265,20 @@ export async function indexNews(database: Database): Promise<{ hasMore: boolean;
   return { hasMore: news.count === EVENTS_MAX, hasPast };
 }
 
-/** The turns that are left after a page of entries. One that is full may have left entries of the turn that it ends with. */
+/**
+ * The turns that are left after a page of entries. One that is full may have left entries of the
+ * turn that it ends with.
+ */
 function turnsLeft(turns: TurnWithNews[], entries: readonly NewEntry[]): TurnWithNews[] {
   const last = entries.length === ENTRIES_MAX ? entries.at(-1) : undefined;
   if (last === undefined) return turns.slice(TURNS_READ_MAX);
   return [{ ...turns[last.n - 1]!, afterSeq: last.seq }, ...turns.slice(last.n)];
 }
 
-/** Adds the next of what was written before the search was there; resolves with whether there is more. */
+/**
+ * Adds the next of what was written before the search was there; resolves with whether there is
+ * more.
+ */
 export async function indexPast(database: Database): Promise<boolean> {
   const [entries, turns] = [await readPastEntries(database), await readPastErrors(database)];
   if (entries === undefined || turns === undefined || entries.isOpen + turns.isOpen === 0) return false;

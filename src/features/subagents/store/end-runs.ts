@@ -1,5 +1,5 @@
-// Ends runs of subagents, in a transaction that has locked the family: the run is settled, and its announcement is put into the inbox of the
-// session that receives it, in one commit (G18).
+// Ends runs of subagents, in a transaction that has locked the family: the run is settled, and its
+// announcement is put into the inbox of the session that receives it, in one commit (G18).
 import type { RunStatus } from '../../../core/subagents.ts';
 import { decideRunEnd, isRunOver } from '../rules.ts';
 import type { MessageId, SessionId, TurnId } from '../../../core/ids.ts';
@@ -83,7 +83,10 @@ where s.id = $1 and run.child_id = s.id and s.run_id is null and run.ended_at >=
   values: (sessionId: SessionId, turnId: TurnId) => [sessionId, turnId],
 });
 
-/** Ends the run of a session as its last turn said, unless something brings the session another turn. */
+/**
+ * Ends the run of a session as its last turn said, unless something brings the session another
+ * turn.
+ */
 function endAfterTurn(
   tx: Transaction,
   { runId, turnId, end }: EffectOf<'run-ended'>,

@@ -1,5 +1,6 @@
-// Ends what of subagents no worker would end: runs past their deadline, waits past theirs, and runs that are stuck. Any number of processes may
-// do this; each end is one transaction that checks whether it is needed.
+// Ends what of subagents no worker would end: runs past their deadline, waits past theirs, and runs
+// that are stuck. Any number of processes may do this; each end is one transaction that checks
+// whether it is needed.
 import type { AfterCommit, Committed } from '../../../kernel/queue/after-commit.ts';
 import type { MessageId, SessionId } from '../../../core/ids.ts';
 import { newId } from '../../../ids.ts';
@@ -16,8 +17,9 @@ import { SOON_SQL } from '../../../kernel/queue/work-watch.ts';
 
 const DUE_MAX = 100;
 
-// Waiting without a slot: a session that has ended its turn to wait holds no lock and no lane, and any input wakes it. The row here
-// makes sure that every wait ends (G19): when its time has passed and the session has not been claimed since, an input says so.
+// Waiting without a slot: a session that has ended its turn to wait holds no lock and no lane, and
+// any input wakes it. The row here makes sure that every wait ends (G19): when its time has passed
+// and the session has not been claimed since, an input says so.
 export const noteYield = literalQuery({
   name: 'yield',
   purpose: "Note until when a session waits whose turn is about to end. False: it is not the session's turn any more.",
@@ -39,7 +41,8 @@ returning y.session_id`,
   answer: (noted) => noted.length > 0,
 });
 
-// A wait that has ended otherwise leaves a row of an older epoch, which is deleted here. One whose turn is still ending is checked again later.
+// A wait that has ended otherwise leaves a row of an older epoch, which is deleted here. One whose
+// turn is still ending is checked again later.
 export const takeYields = literalQuery({
   name: 'take-yields',
   purpose:
@@ -96,7 +99,10 @@ export async function wakeOverdue(database: Database): Promise<AfterCommit> {
 
 const RUNS_MAX = 100;
 
-/** A run without waiting input, turn or active subagent for this long is stuck, also when its end could not be carried out for so long. */
+/**
+ * A run without waiting input, turn or active subagent for this long is stuck, also when its end
+ * could not be carried out for so long.
+ */
 const STALLED_AFTER = '60 seconds';
 
 export const readDueRuns = literalQuery({
@@ -131,7 +137,9 @@ interface OverdueRun {
   reason: string;
 }
 
-/** SQL of the earliest time after that moment at which a run or a wait is over; null: there is none. */
+/**
+ * SQL of the earliest time after that moment at which a run or a wait is over; null: there is none.
+ */
 const earliestSql = (moment: string): string => `least(
   (select min(r.deadline_at) from holdfast.subagent_runs r where r.status = 'running' and r.deadline_at > ${moment}),
   (select min(y.due_at) from holdfast.yields y where y.due_at > ${moment}))`;
@@ -151,7 +159,10 @@ from (select clock_timestamp() as at offset 0) as now`,
   answer: ([row]: { isOver: boolean; nextInMs: number | null }[]) => row!,
 });
 
-/** Ends the runs and waits whose time is over; resolves with the milliseconds until the next one. Null: there is none. */
+/**
+ * Ends the runs and waits whose time is over; resolves with the milliseconds until the next one.
+ * Null: there is none.
+ */
 export async function endOverdue(parts: EffectParts): Promise<Committed<{ nextInMs: number | null }>> {
   const { database } = parts;
   const { isOver, nextInMs } = await readDeadlines(database);
@@ -160,12 +171,16 @@ export async function endOverdue(parts: EffectParts): Promise<Committed<{ nextIn
   const ended = await carryOutLeftEffects(parts);
   ended.push({ after: await wakeOverdue(database) });
   ended.push(...(await endRuns(parts, await readDueRuns(database))));
-  // What is over and still there another process is ending, or its turn is: the next round looks again.
+  // What is over and still there another process is ending, or its turn is: the next round looks
+  // again.
   const { nextInMs: laterInMs } = await readDeadlines(database);
   return { nextInMs: laterInMs, after: mergeAll(ended) };
 }
 
-/** Ends runs that are stuck, so that their parents are notified. No cause of stuck runs is known: this is a safety net. */
+/**
+ * Ends runs that are stuck, so that their parents are notified. No cause of stuck runs is known:
+ * this is a safety net.
+ */
 export async function endStalled(parts: EffectParts): Promise<Committed<{ runs: number }>> {
   const stalled = await readStalledRuns(parts.database);
   return { runs: stalled.length, after: mergeAll(await endRuns(parts, stalled)) };

@@ -1,10 +1,12 @@
-// Spawning a subagent is one transaction: its session, its run, its first input, the doorbell and the counts above it. A crash before the commit
-// leaves nothing of that, and one after it all (G18). It is idempotent on its cause, the tool call or the key of the request: a second call returns
-// what the first one inserted.
+// Spawning a subagent is one transaction: its session, its run, its first input, the doorbell and
+// the counts above it. A crash before the commit leaves nothing of that, and one after it all
+// (G18). It is idempotent on its cause, the tool call or the key of the request: a second call
+// returns what the first one inserted.
 //
-// Locking: the rows of the spawning session, of the top of its family (where the live runs are counted) and of a subagent that gets another task, in
-// the order of their ids. What is decided on is read afterwards, so the limits hold for any number of simultaneous spawns. A new session is inserted
-// after the locks; no other transaction can know it.
+// Locking: the rows of the spawning session, of the top of its family (where the live runs are
+// counted) and of a subagent that gets another task, in the order of their ids. What is decided on
+// is read afterwards, so the limits hold for any number of simultaneous spawns. A new session is
+// inserted after the locks; no other transaction can know it.
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import { sharedOptions, storedOptions } from '../../../core/input-options.ts';
 import type { SpawnPlan, SpawnRefusal } from '../../../core/subagents.ts';
@@ -27,11 +29,16 @@ export interface NewSpawn {
   /** The child's first input, as JSON text, and the route of its inputs. */
   body: string;
   route: string;
-  /** The cause of the spawn, unique without a time limit; null: each call spawns another subagent. */
+  /**
+   * The cause of the spawn, unique without a time limit; null: each call spawns another subagent.
+   */
   causeKey: string | null;
   /** The turn whose tool call it is; null: it is spawned from outside. */
   turnId: string | null;
-  /** The name of the API key of the request that spawns it; null or absent: none, or it is a tool call. */
+  /**
+   * The name of the API key of the request that spawns it; null or absent: none, or it is a tool
+   * call.
+   */
   sentBy?: string | null;
   /** The way that the answer to its announcement goes when it is spawned from outside. */
   originRoute: string;
@@ -46,7 +53,9 @@ export type SpawnResult =
   | { kind: 'spawned'; runId: string; childId: SessionId; childKey: SessionKey }
   | { kind: 'refused'; code: SpawnRefusal; count: number };
 
-/** Spawns, or returns what the same cause has made before. Throws when the parent does not exist. */
+/**
+ * Spawns, or returns what the same cause has made before. Throws when the parent does not exist.
+ */
 export function storeSpawn(database: Database, spawn: NewSpawn): Promise<Committed<SpawnResult>> {
   const { plan, again } = spawn;
   const made: MadeIds = {

@@ -1,4 +1,5 @@
-// Runs of subagents for their parents: list them, steer one, end one. The tools of agents read sessions by it, too.
+// Runs of subagents for their parents: list them, steer one, end one. The tools of agents read
+// sessions by it, too.
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import type { MessageId, SessionId, SessionKey } from '../../../core/ids.ts';
 import type { InputOptions } from '../../../core/input-options.ts';
@@ -115,7 +116,10 @@ interface SteeredRun {
   chargedTo: string | null;
 }
 
-/** Says one more thing to a subagent that works: it joins its turn, or wakes it. Idempotent on its cause. */
+/**
+ * Says one more thing to a subagent that works: it joins its turn, or wakes it. Idempotent on its
+ * cause.
+ */
 export async function steerRun(database: Database, steer: Steer): Promise<Committed<SteerResult>> {
   const { messageId, causeKey, body, route, idempotency = null } = steer;
   return transaction<Committed<SteerResult>>(database.hot, async (tx) => {
@@ -139,8 +143,8 @@ export async function steerRun(database: Database, steer: Steer): Promise<Commit
   });
 }
 
-// What the tools of agents read of sessions: the list of sessions and their entries. Plain reads; the caller
-// decides which sessions are visible.
+// What the tools of agents read of sessions: the list of sessions and their entries. Plain reads;
+// the caller decides which sessions are visible.
 
 /** A session as the tools know it. */
 export interface ListedSession {

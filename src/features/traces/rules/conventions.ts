@@ -1,5 +1,6 @@
-// The names of spans and attributes: OpenTelemetry's conventions for generative AI, which are still in development, and Holdfast's own
-// (docs/telemetry.md). Only this file knows them, so that another version of the conventions is one change.
+// The names of spans and attributes: OpenTelemetry's conventions for generative AI, which are still
+// in development, and Holdfast's own (docs/telemetry.md). Only this file knows them, so that
+// another version of the conventions is one change.
 
 export const SCHEMA_URL = 'https://opentelemetry.io/schemas/gen-ai/1.42.0';
 

@@ -1,14 +1,17 @@
-// The trace of a turn, made from the rows of its journal when it has ended (docs/telemetry.md). Whichever process makes it, and however
-// many workers ran the turn, the spans and their ids are the same.
+// The trace of a turn, made from the rows of its journal when it has ended (docs/telemetry.md).
+// Whichever process makes it, and however many workers ran the turn, the spans and their ids are
+// the same.
 //
-//   holdfast.accept            the message that the turn answers first; a cron's tick is `invoke_workflow`
+//   holdfast.accept            the message that the turn answers first; a cron's tick is
+//                              `invoke_workflow`
 //   ├─ holdfast.gather, holdfast.lock, holdfast.queue
 //   └─ invoke_agent            the turn, from its first claim to its end
 //      ├─ holdfast.assemble, holdfast.lock (a worker was lost), holdfast.rate, holdfast.provider_batch, holdfast.compact
 //      ├─ chat, execute_tool
 //      └─ holdfast.deliver
 //
-// Each further message that the turn answers has a trace of its own, which ends at the turn: its span and the turn are linked.
+// Each further message that the turn answers has a trace of its own, which ends at the turn: its
+// span and the turn are linked.
 import { batchRef, callSpan, compactionSpan, deliverySpan, toolSpan } from './step-spans.ts';
 import { ATTRIBUTES, EVENT_NAMES, FINISH_REASONS, OPERATIONS, SPAN_NAMES, TAG_PREFIX } from './conventions.ts';
 import {

@@ -1,17 +1,19 @@
-// Compaction as a recorded step of a turn: the summary of older entries takes their place. After a crash at any point, a transcript
-// never has a summary twice, and a summary that was paid for is not requested again:
+// Compaction as a recorded step of a turn: the summary of older entries takes their place. After a
+// crash at any point, a transcript never has a summary twice, and a summary that was paid for is
+// not requested again:
 //
-//   begin       the call is charged and the row says `running`                      begin-compaction
+//   begin       the call is charged and the row says `running` begin-compaction
 //   ask         one model call with its own deadline
 //   answered    only with a memory to be written: the answer is kept, then the memory is appended
-//   completed   the summary is an entry, the older ones keep their rows             compaction-completed
-//   failed      or it did not succeed: the transcript is unchanged                  compaction-failed
+//   completed   the summary is an entry, the older ones keep their rows compaction-completed
+//   failed      or it did not succeed: the transcript is unchanged compaction-failed
 //
-// If the provider has refused a request for its length, an unchanged transcript would be refused for ever. Where no summary can be had then,
-// a note takes the place of the older entries.
+// If the provider has refused a request for its length, an unchanged transcript would be refused
+// for ever. Where no summary can be had then, a note takes the place of the older entries.
 //
-// After a crash the next worker finds `running`: with an answer it resumes after the flush, without one it starts again, as one more
-// attempt. A turn has few attempts; between them it waits no longer than `aggregateWaitSeconds` in total.
+// After a crash the next worker finds `running`: with an answer it resumes after the flush, without
+// one it starts again, as one more attempt. A turn has few attempts; between them it waits no
+// longer than `aggregateWaitSeconds` in total.
 import { cutHead } from '../../../core/text.ts';
 import { findIdentifiers, summaryText } from '../../../compaction/summary-text.ts';
 import { planCompaction, type CompactionPlan } from '../../../compaction/plan-compaction.ts';
@@ -46,13 +48,17 @@ import { fallbacksLeft } from '../open/asked-model.ts';
 import { callCodeOf, TurnStopped } from '../turn-stop.ts';
 
 /**
- * The result of one attempt. `again`: another may succeed, after this many milliseconds, and with less input when this one was too large.
+ * The result of one attempt. `again`: another may succeed, after this many milliseconds, and with
+ * less input when this one was too large.
  */
 type Attempt =
   | CompactionOutcome
   | { kind: 'again'; delayMs: number; wasTooMuch: boolean; code: string; message: string };
 
-/** Compacts the transcript of a turn. Throws `TurnStopped` when the turn stops or the session is lost. */
+/**
+ * Compacts the transcript of a turn. Throws `TurnStopped` when the turn stops or the session is
+ * lost.
+ */
 export async function compactTranscript(
   context: TurnContext,
   turn: OpenedTurn,

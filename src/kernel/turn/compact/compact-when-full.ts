@@ -1,8 +1,9 @@
-// Checks before every model call whether its request leaves the reserve free, and compacts the transcript when it does not: as a step
-// of the turn that is recorded like any other. A failed compaction costs only its time: the turn continues with the unchanged
-// transcript. Only a request that the provider refuses for its length, and that cannot be made shorter, ends the turn.
-// A turn that only compacts its session, on request, is claimed, recorded, stopped and resumed like any other turn, but it has no prompt and
-// adds only the summary to the transcript.
+// Checks before every model call whether its request leaves the reserve free, and compacts the
+// transcript when it does not: as a step of the turn that is recorded like any other. A failed
+// compaction costs only its time: the turn continues with the unchanged transcript. Only a request
+// that the provider refuses for its length, and that cannot be made shorter, ends the turn. A turn
+// that only compacts its session, on request, is claimed, recorded, stopped and resumed like any
+// other turn, but it has no prompt and adds only the summary to the transcript.
 import { classifyFailure } from '../../../core/failure.ts';
 import type { ModelError } from '../../../model/model.ts';
 import type { TurnContext } from '../context.ts';
@@ -16,7 +17,10 @@ export function reasonToCompact(turn: OpenedTurn) {
   return interruptedCompaction ?? (!hasGivenUpCompacting && isFull(turn) ? 'threshold' : null);
 }
 
-/** Makes room for the next call when it needs some. Throws `TurnStopped` when the turn stops meanwhile. */
+/**
+ * Makes room for the next call when it needs some. Throws `TurnStopped` when the turn stops
+ * meanwhile.
+ */
 export async function compactWhenFull(context: TurnContext, turn: OpenedTurn): Promise<void> {
   const reason = reasonToCompact(turn);
   turn.journal.note({ interruptedCompaction: null });
@@ -30,7 +34,10 @@ export async function compactWhenFull(context: TurnContext, turn: OpenedTurn): P
   context.logger.warn({ ...pickLogIds(context, turn), code }, `Turn continues without a compaction: ${message}`);
 }
 
-/** Makes room after the provider refused a request for its length. Throws `TurnFailed` (`blocked`) when there is no way to. */
+/**
+ * Makes room after the provider refused a request for its length. Throws `TurnFailed` (`blocked`)
+ * when there is no way to.
+ */
 export async function compactAfterOverflow(context: TurnContext, turn: OpenedTurn, refusal: ModelError): Promise<void> {
   const outcome = await compactTranscript(context, turn, { reason: 'overflow', instructions: null });
   if (outcome.kind === 'unchanged') throw tooLongFailure(refusal, `and it could not be compacted: ${outcome.message}`);
@@ -55,7 +62,10 @@ export function tooLongFailure(refusal: ModelError, why = NOT_COMPACTED): TurnFa
   return new TurnFailed('blocked', message, refusal);
 }
 
-/** Compacts, and resolves with the reply. Throws `TurnFailed` when the compaction failed, `TurnStopped` when it stops. */
+/**
+ * Compacts, and resolves with the reply. Throws `TurnFailed` when the compaction failed,
+ * `TurnStopped` when it stops.
+ */
 export async function compactOnRequest(context: TurnContext, turn: OpenedTurn): Promise<string> {
   const { text } = (turn.journal.at.inputs[0]?.body ?? {}) as { text?: unknown };
   // A chat command contains its text as it was written.

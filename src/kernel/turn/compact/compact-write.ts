@@ -1,4 +1,5 @@
-// The writes of a compaction: its begin, which charges the call, and its steps.
+// The call of a compaction and its writes: its begin, which charges the call, the request for the
+// summary, and its steps.
 import type { CompactionReason } from '../../../compaction/plan-compaction.ts';
 import type { CompactionStart } from '../journal/begin-compaction.ts';
 import type { CompactionStep } from '../journal/write-compaction.ts';
@@ -37,7 +38,8 @@ export async function beginCompaction(
   const { held, journal, agent } = turn;
   held.assertHeld();
   const write = { ...NO_ROWS, totals: { calls: chargedCalls(turn, asked) }, storesView: false };
-  // After a refusal for the length there is one more, however many the turn has used: the context has to become shorter.
+  // After a refusal for the length there is one more, however many the turn has used: the context
+  // has to become shorter.
   const attemptsMax = agent.compaction.maxAttempts + (asked.reason === 'overflow' ? 1 : 0);
   const compaction = { id, reason: asked.reason, tokensBefore, attemptsMax };
   const begun = context.publish(
@@ -58,7 +60,10 @@ interface StoredStep {
   step: CompactionStep;
 }
 
-/** Commits a step of a compaction; resolves with the version of the transcript. Throws `TurnStopped` when the session is lost. */
+/**
+ * Commits a step of a compaction; resolves with the version of the transcript. Throws `TurnStopped`
+ * when the session is lost.
+ */
 export async function writeCompaction(
   context: TurnContext,
   turn: OpenedTurn,
@@ -76,7 +81,10 @@ export async function writeCompaction(
   return verdict.version;
 }
 
-/** The part of a write that a call for a summary has in common: its row, its end and the start of the next. */
+/**
+ * The part of a write that a call for a summary has in common: its row, its end and the start of
+ * the next.
+ */
 export function callWrite(turn: OpenedTurn, { call }: SummaryCall, asked: CompactionRequest): TurnWrite {
   return {
     ...NO_ROWS,
@@ -85,21 +93,29 @@ export function callWrite(turn: OpenedTurn, { call }: SummaryCall, asked: Compac
   };
 }
 
-/** How many calls are charged at the start: this one, and where the turn continues, the one after it. */
+/**
+ * How many calls are charged at the start: this one, and where the turn continues, the one after
+ * it.
+ */
 function chargedCalls(turn: OpenedTurn, { reason }: CompactionRequest): number {
   return reason === 'manual' ? nextCallNo(turn.journal.at) : nextCallNo(turn.journal.at) + 1;
 }
 
-/** The files were lost from the prompt: the session's next turn reads them from the workspace again. */
+/**
+ * The files were lost from the prompt: the session's next turn reads them from the workspace again.
+ */
 export function readWorkspaceAnew({ journal }: OpenedTurn): void {
   const { workspaceSha256: _lost, ...sessionView } = journal.attempt.sessionView;
   journal.note({ sessionView });
 }
 
-// Asks for the summary of a compaction: one model call with its own deadline, recorded with the turn's other calls and proven by the
-// hash of its body. It is not streamed to clients, because only the model reads it.
+// Asks for the summary of a compaction: one model call with its own deadline, recorded with the
+// turn's other calls and proven by the hash of its body. It is not streamed to clients, because
+// only the model reads it.
 
-/** The result of a call for a summary. Each has its row, and the request to which the row refers. */
+/**
+ * The result of a call for a summary. Each has its row, and the request to which the row refers.
+ */
 export type SummaryCall = { call: ModelCallRow; snapshot: Snapshot } & (
   | { kind: 'answered'; answer: ModelAnswer }
   | { kind: 'failed'; fault: ModelError; verdict: FailureVerdict }
@@ -145,8 +161,8 @@ export async function askForSummary(
 }
 
 /**
- * Which model writes a summary: the configured one; that of the turn while the provider of the configured one is away, so that the turn does
- * not wait for both.
+ * Which model writes a summary: the configured one; that of the turn while the provider of the
+ * configured one is away, so that the turn does not wait for both.
  */
 export function summaryModel(context: TurnContext, { agent, journal, session }: OpenedTurn): NamedModel {
   const { request } = journal.attempt;
@@ -175,7 +191,10 @@ const SHRUNK_SHARE_MAX = 0.8;
 export const DID_NOT_SHRINK = 'did_not_shrink';
 export const EMPTY_SUMMARY: SummaryFault = { code: 'empty_summary', message: 'The model wrote no summary.' };
 
-/** Why the answer cannot replace `retiredTokens` of conversation; null: it can. `summary`: its text, null when it has none. */
+/**
+ * Why the answer cannot replace `retiredTokens` of conversation; null: it can. `summary`: its text,
+ * null when it has none.
+ */
 export function summaryFault(answer: ModelAnswer, summary: string | null, retiredTokens: number): SummaryFault | null {
   return findStopFault(answer) ?? textFault(summary, retiredTokens);
 }
@@ -196,7 +215,10 @@ function textFault(summary: string | null, retiredTokens: number): SummaryFault 
   };
 }
 
-/** The text in place of entries of which the model writes no summary; without what an earlier summary says if it would not be shorter. */
+/**
+ * The text in place of entries of which the model writes no summary; without what an earlier
+ * summary says if it would not be shorter.
+ */
 export function missingSummary(retired: readonly PathEntry[], retiredTokens: number): string {
   const earlier = retired.find(({ kind }) => kind === 'summary')?.content ?? [];
   const full = missingSummaryText(joinText(earlier), findIdentifiers(retired));

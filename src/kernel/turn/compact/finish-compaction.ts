@@ -1,5 +1,6 @@
-// The end of a compaction that succeeds: the memory, then the summary in the place of the older entries, or a note where there is none.
-// After it, the workspace's files are checked: are they still in the turn's requests? The next prompt repeats the most important rules.
+// The end of a compaction that succeeds: the memory, then the summary in the place of the older
+// entries, or a note where there is none. After it, the workspace's files are checked: are they
+// still in the turn's requests? The next prompt repeats the most important rules.
 import type { CompactionPlan } from '../../../compaction/plan-compaction.ts';
 import { estimateTextTokens, estimateTokens } from '../../../core/content-size.ts';
 import type { AnsweredCompaction } from '../journal/begin-compaction.ts';
@@ -26,12 +27,18 @@ import { WorkspaceFileError } from '../open/read-inside.ts';
 import type { SessionWorkspace } from '../open/session-context.ts';
 import { pickPromptZone } from '../../../config/agent-settings.ts';
 
-/** `compacted`: estimates of the context. `unchanged`: the transcript did not change, and `code` says why. */
+/**
+ * `compacted`: estimates of the context. `unchanged`: the transcript did not change, and `code`
+ * says why.
+ */
 export type CompactionOutcome =
   | { kind: 'compacted'; tokensBefore: number; tokensAfter: number }
   | { kind: 'unchanged'; code: string; message: string };
 
-/** From the answer to the end: the memory first, so that it is written before the entries leave the model's sight. */
+/**
+ * From the answer to the end: the memory first, so that it is written before the entries leave the
+ * model's sight.
+ */
 export async function finishCompaction(
   context: TurnContext,
   turn: OpenedTurn,
@@ -39,7 +46,8 @@ export async function finishCompaction(
   { write, called }: { write: TurnWrite; called: SummaryCall | null },
 ): Promise<CompactionOutcome> {
   if (ready.memory !== null) {
-    // The worker may have been paused for a long time after the previous write; the file is not fenced.
+    // The worker may have been paused for a long time after the previous write; the file is not
+    // fenced.
     turn.held.assertHeld();
     await appendMemory(turn.agent.workspaceDir, ready.memory, ready.id).catch((error: unknown) => {
       context.logger.warn(
@@ -74,7 +82,10 @@ export async function finishCompaction(
   return { kind: 'compacted', tokensBefore: ready.tokensBefore, tokensAfter };
 }
 
-/** Ends a compaction with a note instead of a summary. The entries that it replaces keep their rows and can be restored. */
+/**
+ * Ends a compaction with a note instead of a summary. The entries that it replaces keep their rows
+ * and can be restored.
+ */
 export async function finishWithoutSummary(
   context: TurnContext,
   turn: OpenedTurn,
@@ -101,7 +112,10 @@ export interface PostCompactionContext {
 const RULES_FILE = 'agents.md';
 const NOTHING: PostCompactionContext = { audit: null, refresh: null };
 
-/** Reads the workspace of a turn that was compacted. A file that cannot be read must not lose the summary. */
+/**
+ * Reads the workspace of a turn that was compacted. A file that cannot be read must not lose the
+ * summary.
+ */
 export async function readPostCompactionContext(
   context: TurnContext,
   turn: OpenedTurn,
@@ -130,7 +144,10 @@ export async function readPostCompactionContext(
   }
 }
 
-/** The parts of the next request: this turn's system prompt, or for a turn that only compacts, the part that all turns of the session share. */
+/**
+ * The parts of the next request: this turn's system prompt, or for a turn that only compacts, the
+ * part that all turns of the session share.
+ */
 async function shownPaths(context: TurnContext, turn: OpenedTurn): Promise<ReadonlySet<string>> {
   if (turn.journal.attempt.request.system.length > 0) return pathsShownIn(turn.journal.attempt.request.system);
   const { workspaceSha256 } = turn.journal.attempt.sessionView;

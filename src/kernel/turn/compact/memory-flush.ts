@@ -1,6 +1,7 @@
-// The flush before a compaction: the notes that the model wants to keep beyond the conversation are written to the memory of the
-// day. It can only append, only to that one file, and only once, also when an interrupted compaction is resumed: the appended
-// notes carry the compaction's id, and a file that contains it is not changed.
+// The flush before a compaction: the notes that the model wants to keep beyond the conversation are
+// written to the memory of the day. It can only append, only to that one file, and only once, also
+// when an interrupted compaction is resumed: the appended notes carry the compaction's id, and a
+// file that contains it is not changed.
 import type { FileHandle } from 'node:fs/promises';
 import { cutHead, detectEncoding } from '../../../core/text.ts';
 import type { AgentSettings, Config } from '../../../config.ts';
@@ -18,7 +19,10 @@ const NOTE_CHARS_MAX = 8_000;
 /** How far from its end a file is searched for the note of an interrupted flush. */
 const SEARCHED_BYTES_MAX = 1024 * 1024;
 
-/** The memory leads out of the workspace, is no regular file, or has an encoding in which no text can be appended. */
+/**
+ * The memory leads out of the workspace, is no regular file, or has an encoding in which no text
+ * can be appended.
+ */
 class MemoryPlaceError extends Error {
   readonly code = 'memory_place_refused';
   constructor(path: string, fault = 'is not a regular file inside the workspace.') {
@@ -27,14 +31,20 @@ class MemoryPlaceError extends Error {
   }
 }
 
-/** True when an agent may write to its memory: it is on, no policy denies the tool, and the workspace may be written to. */
+/**
+ * True when an agent may write to its memory: it is on, no policy denies the tool, and the
+ * workspace may be written to.
+ */
 export function mayFlushMemory(config: Config, agent: AgentSettings): boolean {
   if (!agent.compaction.memoryFlush.enabled) return false;
   if (config.sandbox.enabled && config.sandbox.workspaceAccess !== 'read-write') return false;
   return agent.toolPolicies.every((policy) => isToolAllowed({ name: MEMORY_TOOL, isReadOnly: false }, policy));
 }
 
-/** The note in an answer, and in which file of that day it goes; null: none. Calls of any other tool are ignored. */
+/**
+ * The note in an answer, and in which file of that day it goes; null: none. Calls of any other tool
+ * are ignored.
+ */
 export function toMemoryNote(answer: ModelAnswer, day: { now: Date; timeZone: string }): MemoryNote | null {
   const texts = listToolUses(answer.content)
     .filter(({ name }) => name === MEMORY_TOOL)
@@ -45,7 +55,10 @@ export function toMemoryNote(answer: ModelAnswer, day: { now: Date; timeZone: st
   return { path: `${MEMORY_DIR}/${formatDay(day)}.md`, text };
 }
 
-/** Appends a note to its file, unless it is already there. Throws `MemoryPlaceError`, or the error of the file system. */
+/**
+ * Appends a note to its file, unless it is already there. Throws `MemoryPlaceError`, or the error
+ * of the file system.
+ */
 export async function appendMemory(workspaceDir: string, note: MemoryNote, compactionId: string): Promise<void> {
   const file = await openToAppend(note.path, confinedTo(workspaceDir)).catch((error: unknown) => {
     throw error instanceof PathRefusedError ? new MemoryPlaceError(note.path) : error;

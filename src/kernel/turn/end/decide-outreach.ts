@@ -1,5 +1,4 @@
-// What the end of a turn means for other sessions: a subagent's run ends and is announced to the session above it; an answer within an
-// exchange is forwarded to the other side. Decided here, from values, as effects that the end of the turn stores.
+// What the end of a turn sends to others: effects for other sessions, and deliveries.
 import { boundedResult, isAnnounceSkip, type RunStatus } from '../../../core/subagents.ts';
 import {
   answerExchange,
@@ -36,6 +35,10 @@ import { hasEffects } from '../../../core/session-key.ts';
 import type { WaitingInput } from '../../sessions/claim-session.ts';
 import type { NewDelivery } from '../journal/journal.ts';
 import { MESSAGE_TOOL } from '../../../tools/message-tool.ts';
+
+// What the end of a turn means for other sessions: a subagent's run ends and is announced to the
+// session above it; an answer within an exchange is forwarded to the other side. Decided here, from
+// values, as effects that the end of the turn stores.
 
 /** What a turn's end means for other sessions. */
 type TurnEffects = readonly TurnEffect[];
@@ -88,8 +91,8 @@ export function settleFault(
 }
 
 /**
- * What other sessions receive about a turn that only compacted its session: a run that could not end during it ends now, as it would
- * have.
+ * What other sessions receive about a turn that only compacted its session: a run that could not
+ * end during it ends now, as it would have.
  */
 export function settleCompacted(context: TurnContext, turn: OpenedTurn): TurnEffects {
   const result = findLastAnswer(turn.transcript.entries);
@@ -144,8 +147,9 @@ function storable(text: string | null): string | null {
   return text === null ? null : storableText(text);
 }
 
-// What the end of a turn puts into the outbox: its reply, the news that it failed, or the answer to a chat command. It is sent to the
-// address of the last of its messages, else to that of the configuration, else nowhere. Written by the statement that ends the turn.
+// What the end of a turn puts into the outbox: its reply, the news that it failed, or the answer to
+// a chat command. It is sent to the address of the last of its messages, else to that of the
+// configuration, else nowhere. Written by the statement that ends the turn.
 
 /** The delivery of a reply, unless a tool has sent the same already. */
 export function replyDeliveries(
@@ -161,8 +165,8 @@ export function replyDeliveries(
 }
 
 /**
- * The delivery of a failure. None for a poll, which is repeated, and none for a turn that another session waits for: that session is
- * notified by an announcement or by the end of the exchange.
+ * The delivery of a failure. None for a poll, which is repeated, and none for a turn that another
+ * session waits for: that session is notified by an announcement or by the end of the exchange.
  */
 export function failureDeliveries(
   context: TurnContext,
@@ -229,8 +233,9 @@ function addressOfInput({ kind, body, route }: WaitingInput): ReplyAddress {
 }
 
 /**
- * True when the `message` tool has sent the reply to the chat that it answers. Read from the transcript, so a worker that resumes the turn
- * knows it too. Of turns that answer no message it is not known, so they send it.
+ * True when the `message` tool has sent the reply to the chat that it answers. Read from the
+ * transcript, so a worker that resumes the turn knows it too. Of turns that answer no message it is
+ * not known, so they send it.
  */
 function wasSentByTool({ journal, transcript }: OpenedTurn, reply: string): boolean {
   const last = journal.at.inputs.at(-1);

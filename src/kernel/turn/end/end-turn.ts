@@ -1,5 +1,6 @@
-// How a turn ends: with its last answer, with a failure, or stopped. Each is a decision, which `storeEnd` stores in one commit that also
-// settles the messages, puts the reply into the outbox and gives the lock back.
+// How a turn ends: with its last answer, with a failure, or stopped. Each is a decision, which
+// `storeEnd` stores in one commit that also settles the messages, puts the reply into the outbox
+// and gives the lock back.
 import type { SessionStop } from '../../../core/statuses.ts';
 import { joinText, listToolUses } from '../../../core/content.ts';
 import { faultOfStop } from '../../../core/failure.ts';
@@ -97,14 +98,16 @@ function toError(answer: ModelAnswer): { code: string; message: string } | null 
 }
 
 /**
- * Ends a turn whose tools have requested it: the session now waits for an input that wakes it. The results of the batch are in
- * `write`, so the next model call contains them.
+ * Ends a turn whose tools have requested it: the session now waits for an input that wakes it. The
+ * results of the batch are in `write`, so the next model call contains them.
  */
 export function endYielded(write: TurnWrite): EndDecision {
   return { write, result: { status: 'silent', messageStatus: 'silent', reply: null, error: null } };
 }
 
-/** Ends a turn that only compacted its session: its reply goes to the requester, not to a channel. */
+/**
+ * Ends a turn that only compacted its session: its reply goes to the requester, not to a channel.
+ */
 export function endCompacted(context: TurnContext, turn: OpenedTurn, reply: string): EndDecision {
   return {
     write: NO_ROWS,
@@ -122,8 +125,8 @@ export function endCompacted(context: TurnContext, turn: OpenedTurn, reply: stri
 }
 
 /**
- * Ends a turn that cannot succeed. A bare end takes along only its error, so that no refused value is sent again; tool calls without
- * results still get one each.
+ * Ends a turn that cannot succeed. A bare end takes along only its error, so that no refused value
+ * is sent again; tool calls without results still get one each.
  */
 export async function endFailed(
   context: TurnContext,
@@ -142,7 +145,10 @@ export async function endFailed(
   };
 }
 
-/** Ends a turn whose messages are too long for one prompt: they wait again, and the next turn takes the first half of them (G3, G5). */
+/**
+ * Ends a turn whose messages are too long for one prompt: they wait again, and the next turn takes
+ * the first half of them (G3, G5).
+ */
 async function endSplit(context: TurnContext, turn: OpenedTurn, { message, cause }: TurnFailed): Promise<EndDecision> {
   const { length } = turn.journal.at.inputs;
   const collectMax = Math.ceil(length / 2);
@@ -220,17 +226,18 @@ export async function brokenCallWrite(context: TurnContext, turn: OpenedTurn): P
   return { ...NO_ROWS, modelCalls: [broken], events: [modelEnded(turn, broken)] };
 }
 
-// What leaves the active path when the provider has refused a request: the part of it that no earlier request had. It would fail the turns
-// after this one, too (docs/decisions/0009).
+// What leaves the active path when the provider has refused a request: the part of it that no
+// earlier request had. It would fail the turns after this one, too (docs/decisions/0009).
 
 /** Failures that the same request would bring about again. */
 const REFUSALS = new Set(['model_invalid_request', 'model_request_too_large', 'malformed_history']);
 const FAULTS_OF_REQUEST = new Set([...REFUSALS, 'model_context_overflow', 'blocked']);
 
 /**
- * The entries to hide after a failure with this code. After an answer of the turn those after its prompt, which was accepted with it; else the
- * prompt. A summary that no answer has followed is as new as they are: it is undone with them. If the next request is refused in the same
- * place, the summary stays hidden; if there is none, what the turn before has said is at fault, too.
+ * The entries to hide after a failure with this code. After an answer of the turn those after its
+ * prompt, which was accepted with it; else the prompt. A summary that no answer has followed is as
+ * new as they are: it is undone with them. If the next request is refused in the same place, the
+ * summary stays hidden; if there is none, what the turn before has said is at fault, too.
  */
 export function hideRefused(turn: OpenedTurn, code: string): Pick<TurnEnd, 'hides' | 'hidesFromSeq' | 'hidesSummary'> {
   if (!FAULTS_OF_REQUEST.has(code)) return { hides: null };
@@ -260,7 +267,10 @@ export function hideRefused(turn: OpenedTurn, code: string): Pick<TurnEnd, 'hide
 
 // Stores the end of a turn: one statement, which also gives the lock back.
 
-/** Ends the turn as decided, and carries out its effects. Throws `TurnStopped` (`lock-lost`) when this worker no longer holds the session. */
+/**
+ * Ends the turn as decided, and carries out its effects. Throws `TurnStopped` (`lock-lost`) when
+ * this worker no longer holds the session.
+ */
 export async function storeEnd(
   context: TurnContext,
   turn: OpenedTurn,
@@ -269,8 +279,8 @@ export async function storeEnd(
   const { session, journal } = turn;
   const { status, messageStatus, reply, error, isInterrupted = false, hides = null } = result;
   const { queue } = context.config.messages;
-  // A failure waits until a person retries or discards it (G17). A turn that was stopped ended as requested, and only the client could have
-  // sent the results of its tools.
+  // A failure waits until a person retries or discards it (G17). A turn that was stopped ended as
+  // requested, and only the client could have sent the results of its tools.
   const hasFailed = error !== null && (status === 'failed' || status === 'timedOut') && error.code !== CALLER_TIMEOUT;
   const deadLetter = hasFailed ? { id: newId<string>(), code: error.code, reason: error.message } : null;
   // The last answer is that of the model which is asked now.
@@ -331,8 +341,8 @@ function listEffects({ features }: TurnContext, turn: OpenedTurn, result: TurnRe
 }
 
 /**
- * Stores the call that a worker breaks off because it leaves, so that its cost is known; the turn stays open. False when this worker no
- * longer holds the session.
+ * Stores the call that a worker breaks off because it leaves, so that its cost is known; the turn
+ * stays open. False when this worker no longer holds the session.
  */
 export async function storeBrokenCall(context: TurnContext, turn: OpenedTurn): Promise<boolean> {
   if (turn.journal.attempt.unstoredCall === null) return true;

@@ -1,8 +1,9 @@
 // The gate before every model call: a list of checks (gate-check.ts), asked in order.
 //
 //   pass   the next check is asked; after the last one the call is made
-//   wait   what the others hold is left. A short wait happens here, and the list is asked again from its start; for a longer one the turn is parked
-//          under its reason, without its lock and its slot, and kernel/queue/wake-parked.ts is the way back
+//   wait   what the others hold is left. A short wait happens here, and the list is asked again
+//          from its start; for a longer one the turn is parked under its reason, without its lock
+//          and its slot, and kernel/queue/wake-parked.ts is the way back
 //   fail   the turn ends
 //
 // None of it costs anything of the turn's retry budget (G16, G33).
@@ -34,7 +35,10 @@ import { NO_ROWS } from '../position.ts';
 /** The right to make one call. After its first end, further ends do nothing. */
 export type Pass = Required<Hold>;
 
-/** Resolves with the right to make the call. Throws `TurnStopped` (parked) while it cannot be made, `TurnFailed` when it never can. */
+/**
+ * Resolves with the right to make the call. Throws `TurnStopped` (parked) while it cannot be made,
+ * `TurnFailed` when it never can.
+ */
 export async function enterGate(context: TurnContext, call: ComingCall): Promise<Pass> {
   const entry = await askGate(context, call);
   if ('reason' in entry) throw parkedStop(context, call.turn, entry);
@@ -61,7 +65,10 @@ export async function askGate(context: TurnContext, call: ComingCall): Promise<P
   }
 }
 
-/** Asks the checks in order, up to the first that says `wait`. `waitedMs`: how long they have waited themselves. Throws what a check fails with. */
+/**
+ * Asks the checks in order, up to the first that says `wait`. `waitedMs`: how long they have waited
+ * themselves. Throws what a check fails with.
+ */
 async function askChecks(
   { checks }: TurnContext,
   call: ComingCall,
@@ -92,7 +99,10 @@ export function isOpen({ checks, model: client }: TurnContext, { key: _key, ...m
   return ways.some((way) => checks.every((check) => check.isOpen?.(way) ?? true));
 }
 
-/** The model as a session asks it: by the first key of its order that is let through, or by the one that is held back least. */
+/**
+ * The model as a session asks it: by the first key of its order that is let through, or by the one
+ * that is held back least.
+ */
 export function withKey({ models, model: client }: TurnContext, sessionId: string, model: NamedModel): NamedModel {
   const keys = client.keysOf(model);
   if (keys.length < 2) return model;
@@ -125,7 +135,10 @@ function toPass(holds: readonly Hold[]): Pass {
   };
 }
 
-/** Notes how long the next call has waited for a rate, in this worker and while its turn was parked for it: the span `rate.wait` and a metric. */
+/**
+ * Notes how long the next call has waited for a rate, in this worker and while its turn was parked
+ * for it: the span `rate.wait` and a metric.
+ */
 function noteRateWait(context: TurnContext, { turn, way, model }: ComingCall, waitedMs: number): void {
   if (way !== 'live') return;
   const { at, attempt } = turn.journal;
@@ -138,7 +151,10 @@ function noteRateWait(context: TurnContext, { turn, way, model }: ComingCall, wa
 
 // How often a turn asks again after a call that has failed, and when it keeps its slot meanwhile.
 
-/** The number of short interruptions of a provider during which a turn keeps its slot; then it is parked. */
+/**
+ * The number of short interruptions of a provider during which a turn keeps its slot; then it is
+ * parked.
+ */
 const RETRIES_IN_SLOT_MAX = 2;
 
 /** How often a turn may retry a call of this model. */
@@ -149,8 +165,8 @@ export function retriesMaxOf({ models: { providers } }: Config, model: NamedMode
 }
 
 /**
- * True when a turn whose model has not answered may ask again from its slot (G33). `blocksInARow`: its calls in a row that its provider has held back,
- * with this one.
+ * True when a turn whose model has not answered may ask again from its slot (G33). `blocksInARow`:
+ * its calls in a row that its provider has held back, with this one.
  */
 export function mayStay(
   context: TurnContext,
@@ -159,15 +175,17 @@ export function mayStay(
 ): boolean {
   const { config } = context;
   const { park, progress } = journal.at;
-  // Another key may be let through. Each of them has been asked when more calls in a row were held back than there are keys.
+  // Another key may be let through. Each of them has been asked when more calls in a row were held
+  // back than there are keys.
   if (kind === 'key') return blocksInARow <= context.model.keysOf(model).length && isOpen(context, model);
   if (park !== null || kind === 'away') return false;
   if (kind === 'blocked') return (wait.forMs ?? 0) <= WAIT_IN_SLOT_MS_MAX && blocksInARow <= RETRIES_IN_SLOT_MAX;
   return progress.retries < Math.min(RETRIES_IN_SLOT_MAX, retriesMaxOf(config, model));
 }
 
-// How a turn waits that is not to wait in its slot (G33): it is parked, and holds neither a lock nor a slot. It gives up when it has waited for a model
-// for `models.outage.giveUpAfter`, or when all of its messages have expired.
+// How a turn waits that is not to wait in its slot (G33): it is parked, and holds neither a lock
+// nor a slot. It gives up when it has waited for a model for `models.outage.giveUpAfter`, or when
+// all of its messages have expired.
 
 type Patience = Pick<TurnContext, 'config' | 'clock'>;
 
@@ -188,7 +206,10 @@ export function toDelay({ forMs, spreadMs = 0 }: Pick<Wait, 'forMs' | 'spreadMs'
   return forMs === null ? Number.POSITIVE_INFINITY : forMs + random * spreadMs;
 }
 
-/** The stop with which a turn is parked, to be thrown. Throws `TurnFailed` when it has waited for as long as it may. */
+/**
+ * The stop with which a turn is parked, to be thrown. Throws `TurnFailed` when it has waited for as
+ * long as it may.
+ */
 export function parkedStop(context: TurnContext, turn: OpenedTurn, wait: Wait): TurnStopped {
   const leftMs = patienceMs(context, turn, wait.reason);
   if (leftMs <= 0) throw givenUp(context, turn, wait.reason);
@@ -207,7 +228,8 @@ type Cause = Pick<Reason, 'code' | 'text'>;
 function patienceMs({ config, clock }: Patience, { journal }: OpenedTurn, { code }: Cause): number {
   const { inputs, progress, park } = journal.at;
   const expiresAt = lastExpiry(inputs);
-  // A turn that has begun to answer does not fail because of its message's expiry alone while it waits for its model.
+  // A turn that has begun to answer does not fail because of its message's expiry alone while it
+  // waits for its model.
   const isBegun = progress.steps > 0 && park === null && isOutage(code);
   const untilExpiryMs = expiresAt === null || isBegun ? Number.POSITIVE_INFINITY : expiresAt - clock.now().getTime();
   const waitedMs = park !== null && isOutage(park.code) ? park.waitedMs : 0;
@@ -223,8 +245,8 @@ function givenUp({ config, clock }: Patience, { journal }: OpenedTurn, { code, t
 }
 
 /**
- * Parks a turn, with the failed call that is the reason for it, if there is one. Resolves with the rings that this needs. Throws
- * `TurnStopped` when another worker holds the session.
+ * Parks a turn, with the failed call that is the reason for it, if there is one. Resolves with the
+ * rings that this needs. Throws `TurnStopped` when another worker holds the session.
  */
 export async function storePark(context: TurnContext, turn: OpenedTurn, wait: TurnWait): Promise<AfterCommit> {
   const { journal, session } = turn;
@@ -241,8 +263,9 @@ export async function storePark(context: TurnContext, turn: OpenedTurn, wait: Tu
   await context.deltas.take({ sessionId: session.id, epoch: turn.held.epoch, turnId: turn.id });
   const modelCalls = failed === null ? [] : [failed];
   const write = { ...NO_ROWS, modelCalls, events, totals: given({ retries }) };
-  // The wait counts from the model's last answer, whatever the current reason is: alternating reasons must not extend it.
-  // After a wait that has another bound, the next one starts a new count.
+  // The wait counts from the model's last answer, whatever the current reason is: alternating
+  // reasons must not extend it. After a wait that has another bound, the next one starts a new
+  // count.
   const isFirst = park === null || (!isOutage(park.code) && park.code !== reason.code);
   const parks = isFirst ? 1 : park.parks + (hasCalled ? 1 : 0);
   const { heldSeq } = session;

@@ -1,5 +1,6 @@
-// `begin-compaction`: before a summary is requested. Charges its model call, counts the attempts of its turn, and reads what an
-// earlier worker left: a stored answer is used instead of a new request, anything else is abandoned. See journal.ts.
+// `begin-compaction`: before a summary is requested. Charges its model call, counts the attempts of
+// its turn, and reads what an earlier worker left: a stored answer is used instead of a new
+// request, anything else is abandoned. See journal.ts.
 import type { Committed } from '../../queue/after-commit.ts';
 import type { SessionId } from '../../../core/ids.ts';
 import type { CompactionReason } from '../../../compaction/plan-compaction.ts';
@@ -40,9 +41,9 @@ export interface AnsweredCompaction {
 }
 
 /**
- * `begun`: the call is charged; `mayFlush` is false when this cycle has had its flush. `answered`: an earlier worker of this turn
- * stored the answer; nothing was charged. `exhausted`: no attempt is left; nothing was charged. `fenced`: this worker no longer holds
- * the session.
+ * `begun`: the call is charged; `mayFlush` is false when this cycle has had its flush. `answered`:
+ * an earlier worker of this turn stored the answer; nothing was charged. `exhausted`: no attempt is
+ * left; nothing was charged. `fenced`: this worker no longer holds the session.
  */
 export type CompactionStart = { stop: SessionStop | null } & (
   | { kind: 'begun'; attempt: number; mayFlush: boolean }
@@ -65,8 +66,8 @@ const newCompactions = rows('new_compactions', (begins: Begins) => begins.map(({
   attempts_max: ['int', (row) => row.attemptsMax],
 });
 
-// Compactions of the session that were started. Only the holder of the lock writes these rows, and an earlier holder cannot
-// write any more once we have claimed.
+// Compactions of the session that were started. Only the holder of the lock writes these rows, and
+// an earlier holder cannot write any more once we have claimed.
 const ownCompactions = cte(`own as materialized (
   select c.id, c.attempt from holdfast.compactions c join new_compactions added on added.id = c.id
 )`);

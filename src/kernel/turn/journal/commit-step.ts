@@ -1,7 +1,9 @@
-// `commit-step`: one step in the middle of a turn, see journal.ts. It inserts follow-ups without `putInputs`: they are fenced and numbered with it (G3).
+// `commit-step`: one step in the middle of a turn, see journal.ts. It inserts follow-ups without
+// `putInputs`: they are fenced and numbered with it (G3).
 //
-// The statement is shared by many turns. A step with calls that begin to wait, and of which a feature keeps something in a table of its own, is a
-// transaction instead: the statement, then what the feature writes. So a request for an approval exists exactly when its call waits for it, and a
+// The statement is shared by many turns. A step with calls that begin to wait, and of which a
+// feature keeps something in a table of its own, is a transaction instead: the statement, then what
+// the feature writes. So a request for an approval exists exactly when its call waits for it, and a
 // crash between the two leaves neither.
 import type { Committed } from '../../queue/after-commit.ts';
 import type { HoldCode, SessionStop } from '../../../core/statuses.ts';
@@ -29,12 +31,15 @@ import {
 } from './write-parts.ts';
 
 /**
- * Stores what a feature keeps of calls of a turn that begin to wait. Called again with the same calls when the write is sent again, and then writes
- * the same.
+ * Stores what a feature keeps of calls of a turn that begin to wait. Called again with the same
+ * calls when the write is sent again, and then writes the same.
  */
 export type KeepHeld = (tx: Transaction, turnId: TurnId, calls: readonly HeldIntent[]) => Promise<void>;
 
-/** Makes the function that commits a step. `keeps`: the features that keep something of calls that wait, by the code of the wait. */
+/**
+ * Makes the function that commits a step. `keeps`: the features that keep something of calls that
+ * wait, by the code of the wait.
+ */
 export function createCommitStep(
   database: Database,
   keeps: ReadonlyMap<HoldCode, KeepHeld>,
@@ -141,9 +146,9 @@ const updatedSessions = cte(`updated_sessions as (
   from fence where s.id = fence.session_id
 )`);
 
-// A write without entries leaves the position as it was, so one that is sent again is applied again. That is harmless, since all of
-// its values are absolute; but its events would be inserted twice. Such a write charges a call or stores one, which shows whether it was
-// applied before.
+// A write without entries leaves the position as it was, so one that is sent again is applied
+// again. That is harmless, since all of its values are absolute; but its events would be inserted
+// twice. Such a write charges a call or stores one, which shows whether it was applied before.
 const stepEvents = cte(`step_events as (
   ${JOURNAL_EVENTS_SQL}
   where fence.added > 0 or exists (select from holdfast.turns t where t.id = fence.turn_id and t.calls < fence.calls)

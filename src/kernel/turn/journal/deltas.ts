@@ -1,5 +1,6 @@
-// Deltas of texts and of reasoning: events only for clients that watch a turn live. The worker batches them briefly and writes them
-// together for all its turns; a worker that has lost a session's lock writes none for it.
+// Deltas of texts and of reasoning: events only for clients that watch a turn live. The worker
+// batches them briefly and writes them together for all its turns; a worker that has lost a
+// session's lock writes none for it.
 import type { SessionId, TurnId } from '../../../core/ids.ts';
 import { insertEventsSql } from '../../events/events.ts';
 import { literalQuery } from '../../../database/literal-query.ts';

@@ -1,6 +1,7 @@
-// `finish-turn`: the end of a turn, with any result. The last entries, the turn's outcome, the status of its messages, the
-// replies in the outbox, the dead letter if it failed, and the lock's release are one statement. It holds the session row,
-// so it sees a message that arrived meanwhile: then the doorbell stays, with its next ring (G4). See journal.ts.
+// `finish-turn`: the end of a turn, with any result. The last entries, the turn's outcome, the
+// status of its messages, the replies in the outbox, the dead letter if it failed, and the lock's
+// release are one statement. It holds the session row, so it sees a message that arrived meanwhile:
+// then the doorbell stays, with its next ring (G4). See journal.ts.
 import { cte, optional, rows, shareStatement, type RowSubmitter, statement } from '../../../database/statement.ts';
 import type { TurnEnd } from './journal.ts';
 import type { AfterCommit, Ring } from '../../queue/after-commit.ts';
@@ -13,8 +14,9 @@ import { insertedEvents } from '../../events/events.ts';
 import { buildRings, type RungColumns } from '../../queue/rings.ts';
 import { fence, head, locked, PROGRESS_SQL, verdict, VIEW_SQL, journalEvents, storedSteps } from './write-parts.ts';
 
-// What some ends of turns do and most do not: hide entries, insert deliveries, insert a dead letter, leave effects. Parts of `finish-turn`,
-// each left out of a statement in which no end needs it. They read its CTEs `fence`, `tail` and `updated_sessions`.
+// What some ends of turns do and most do not: hide entries, insert deliveries, insert a dead
+// letter, leave effects. Parts of `finish-turn`, each left out of a statement in which no end needs
+// it. They read its CTEs `fence`, `tail` and `updated_sessions`.
 
 type Ends = readonly TurnEnd[];
 
@@ -107,7 +109,10 @@ export const endParts = [
   ...insertedEffects,
 ];
 
-/** `ok`: ended; `after` has the rings for what still waits and for the outbox. `fenced`: this worker no longer holds the session. */
+/**
+ * `ok`: ended; `after` has the rings for what still waits and for the outbox. `fenced`: this worker
+ * no longer holds the session.
+ */
 export type FinishResult = { kind: 'ok'; after: AfterCommit; figures: TurnFigures } | { kind: 'fenced' };
 
 /** The facts of an ended turn, for the log. Times are the database's. */
@@ -120,7 +125,10 @@ export interface TurnFigures {
   ranMs: number;
 }
 
-/** Makes the function that ends a turn, and stores its effects; ends of different turns share statements. */
+/**
+ * Makes the function that ends a turn, and stores its effects; ends of different turns share
+ * statements.
+ */
 export function createFinishTurn(database: Database): RowSubmitter<TurnEnd, FinishResult> {
   return shareStatement(
     'finish-turn',
@@ -129,8 +137,8 @@ export function createFinishTurn(database: Database): RowSubmitter<TurnEnd, Fini
   );
 }
 
-// How long to wait for more messages, by the first waiting input: only inputs that may share its turn are worth waiting for. Null when
-// the first one is too new to be visible.
+// How long to wait for more messages, by the first waiting input: only inputs that may share its
+// turn are worth waiting for. Null when the first one is too new to be visible.
 const GATHERS_SQL = `select case when i.kind = 'announcement' then updated_sessions.announce_debounce_ms
         when i.kind = 'message' and coalesce(i.mode, 'collect') not in ('followup', 'reject') and updated_sessions.waiting < updated_sessions.cap
           then updated_sessions.debounce_ms else 0 end
@@ -182,7 +190,8 @@ const settledMessages = cte(`settled as (
   returning i.session_id, i.turn_id, i.id, i.status, i.seq
 )`);
 
-// The prompt of these inputs was too long: they wait again, and so do the events that it has used up.
+// The prompt of these inputs was too long: they wait again, and so do the events that it has used
+// up.
 const returnedInputs = optional('returned_inputs', (ends: Ends) => ends.some((end) => end.collectMax !== undefined))(
   cte(
     `returned_inputs as (

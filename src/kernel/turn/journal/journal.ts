@@ -1,20 +1,26 @@
-// The journal: how a turn becomes rows, one statement per step, so that if a worker crashes, another one resumes after the
-// last committed step.
+// The journal: how a turn becomes rows, one statement per step, so that if a worker crashes,
+// another one resumes after the last committed step.
 //
-//   open-turn     the turn, its stamped inputs, its drained events and its prompt          before the first model call
-//   commit-step   a model answer with the intents of its tool calls                        before a tool runs
-//   commit-step   the results of a batch of tool calls (or of one that finished early)     before the next model call
-//   finish-turn   the last answer, what follows from it, the lock                          the end, with any result
+//   open-turn     the turn, its stamped inputs, its drained events and its prompt before the first
+//                 model call
+//   commit-step   a model answer with the intents of its tool calls before a tool runs
+//   commit-step   the results of a batch of tool calls (or of one that finished early) before the
+//                 next model call
+//   finish-turn   the last answer, what follows from it, the lock the end, with any result
 //
 // Three things make each of them safe:
-//   - Fence: the statement locks the session row and writes nothing unless the row still has the epoch of the claim (G7).
-//   - Position: the statement says how many entries the session had (`baseSeq`). A row that is already `baseSeq + n` under
-//     our epoch contains this write: the first sending was committed, but its answer was lost. The verdict is `ok`, and
+//   - Fence: the statement locks the session row and writes nothing unless the row still has the
+//   epoch of the claim (G7).
+//   - Position: the statement says how many entries the session had (`baseSeq`). A row that is
+//   already `baseSeq + n` under
+//     our epoch contains this write: the first sending was committed, but its answer was lost. The
+//     verdict is `ok`, and
 //     nothing is written twice. All other values are absolute, never increments.
 //   - Signals return with the same round trip: whether to stop, and how many messages wait.
 //
-// Statements are shared by all turns of a worker (`shareStatement`). Nothing else in Holdfast writes entries, turns, model calls
-// or tool calls, but for the request to a batch of the provider, which charges its call (features/provider-batches/store/store-request.ts).
+// Statements are shared by all turns of a worker (`shareStatement`). Nothing else in Holdfast
+// writes entries, turns, model calls or tool calls, but for the request to a batch of the provider,
+// which charges its call (features/provider-batches/store/store-request.ts).
 import type { HoldCode, SessionStop } from '../../../core/statuses.ts';
 import type { CallPurpose, AnswerRepair } from '../../../core/model-request.ts';
 import type { ContentBlock } from '../../../core/content.ts';
@@ -61,7 +67,10 @@ export interface TurnProgress extends CostTotal {
 export interface CallNotes {
   requestBytes: number;
   responseBytes: number;
-  /** From the sending of the request to the first byte of its answer, in milliseconds; null: there was no answer. */
+  /**
+   * From the sending of the request to the first byte of its answer, in milliseconds; null: there
+   * was no answer.
+   */
   firstByteMs: number | null;
   durationMs: number;
   /** The name of the key that was used; absent: its provider has none by name. */
@@ -116,11 +125,17 @@ export interface ToolIntent {
   callId: string;
   name: string;
   isIdempotent: boolean;
-  /** `intent`: it runs after this write. Otherwise how it ended: it only looked, and was over before this write. */
+  /**
+   * `intent`: it runs after this write. Otherwise how it ended: it only looked, and was over before
+   * this write.
+   */
   status: 'intent' | 'done' | 'failed';
 }
 
-/** A call that waits for something outside before it runs or has a result: its row has 0 runs, also that of one which has begun and answers later. */
+/**
+ * A call that waits for something outside before it runs or has a result: its row has 0 runs, also
+ * that of one which has begun and answers later.
+ */
 export interface HeldIntent extends Omit<ToolIntent, 'status'> {
   code: HoldCode;
   forMs: number;
@@ -135,11 +150,16 @@ export interface ToolSettlement {
   step: number;
   ordinal: number;
   status: 'done' | 'failed' | 'unknown' | 'skipped';
-  /** Only for a call that finished before its batch did; otherwise the entry of the batch has it. */
+  /**
+   * Only for a call that finished before its batch did; otherwise the entry of the batch has it.
+   */
   result: { content: unknown; isError: boolean } | null;
 }
 
-/** The result of a write of a running turn. `fenced`: this worker no longer holds the session; stop immediately and write nothing. */
+/**
+ * The result of a write of a running turn. `fenced`: this worker no longer holds the session; stop
+ * immediately and write nothing.
+ */
 export type Verdict = { kind: 'ok'; stop: SessionStop | null; waiting: number; steerSeq: number } | { kind: 'fenced' };
 
 /** Messages that join a running turn, and the follow-ups that some of them leave. */
@@ -190,27 +210,30 @@ export interface TurnEnd extends JournalWrite {
   contextTokens: number;
   deliveries: NewDelivery[];
   /**
-   * What leaves the active path; the rows stay. `refused`: the entries from `hidesFromSeq` on, which the provider refuses and which would
-   * fail the turns after it, too. `turn`: all that it said was rolled back. `poll`: it answered a heartbeat, and there is nothing to
-   * remember of it. Null: nothing.
+   * What leaves the active path; the rows stay. `refused`: the entries from `hidesFromSeq` on,
+   * which the provider refuses and which would fail the turns after it, too. `turn`: all that it
+   * said was rolled back. `poll`: it answered a heartbeat, and there is nothing to remember of it.
+   * Null: nothing.
    */
   hides: 'refused' | 'turn' | 'poll' | null;
   hidesFromSeq?: number;
   /**
-   * A summary that the provider refuses. `isUndone`: the entries that it replaced before `hidesFromSeq` are active again, so the next compaction
-   * writes another one; else they stay compacted.
+   * A summary that the provider refuses. `isUndone`: the entries that it replaced before
+   * `hidesFromSeq` are active again, so the next compaction writes another one; else they stay
+   * compacted.
    */
   hidesSummary?: { seq: number; isUndone: boolean };
   /**
-   * Set when its inputs are not settled but wait again: the most of them that a turn takes from now on, until none waits any more. Absent: they
-   * are settled.
+   * Set when its inputs are not settled but wait again: the most of them that a turn takes from now
+   * on, until none waits any more. Absent: they are settled.
    */
   collectMax?: number;
   deadLetter: { id: string; code: string; reason: string } | null;
   /**
-   * Waiting messages are collected until none has arrived for this long, in milliseconds, but no longer than `gatherMsMax`. 0: the
-   * doorbell is rung immediately, as it is for a message that was meant for this turn and arrived after `steerSeen`, and when as many
-   * messages wait as one turn may contain (`cap`).
+   * Waiting messages are collected until none has arrived for this long, in milliseconds, but no
+   * longer than `gatherMsMax`. 0: the doorbell is rung immediately, as it is for a message that was
+   * meant for this turn and arrived after `steerSeen`, and when as many messages wait as one turn
+   * may contain (`cap`).
    */
   debounceMs: number;
   /** The same where an announcement is the first that waits; absent: as `debounceMs`. */

@@ -1,5 +1,6 @@
-// `open-turn`: the start of a turn; from then on a retry finds all of it again. The turn's row, the claim of its inputs,
-// the consumed system events, the consumed hints and the assembled prompt are one statement (G13, G14). See journal.ts.
+// `open-turn`: the start of a turn; from then on a retry finds all of it again. The turn's row, the
+// claim of its inputs, the consumed system events, the consumed hints and the assembled prompt are
+// one statement (G13, G14). See journal.ts.
 import type { Committed } from '../../queue/after-commit.ts';
 import type { Lane } from '../../../config.ts';
 import type { TurnKind } from '../../../core/statuses.ts';
@@ -26,20 +27,29 @@ export interface NewTurn {
   thinking: string | null;
   /** Of its inputs; absent: none. */
   tags?: Tags | undefined;
-  /** Null: it says nothing to the model. `parts`: what its text was assembled from, as JSON; null when that is not known. */
+  /**
+   * Null: it says nothing to the model. `parts`: what its text was assembled from, as JSON; null
+   * when that is not known.
+   */
   prompt: {
     id: EntryId;
     content: ContentBlock[];
     parts: readonly object[] | null;
     provenance?: EntryProvenance | null;
   } | null;
-  /** The first of the entries at the end of the active path that leave it: prompts without an answer. Absent: there are none. */
+  /**
+   * The first of the entries at the end of the active path that leave it: prompts without an
+   * answer. Absent: there are none.
+   */
   hiddenFromSeq?: number;
   view: TurnRequestSettings;
   /** The session's view when this turn changes it; null leaves it as it is. */
   sessionView: SessionView | null;
   inputIds: MessageId[];
-  /** Messages that were dropped over the cap and that the prompt reports: those that it names, and how many it says there were. */
+  /**
+   * Messages that were dropped over the cap and that the prompt reports: those that it names, and
+   * how many it says there were.
+   */
   overflow?: { ids: MessageId[]; count: number };
   eventIds: SystemEventId[];
   systemSha256: string;
@@ -52,8 +62,8 @@ export interface NewTurn {
 }
 
 /**
- * `ok`: the turn is open. `fenced`: this worker no longer holds the session. `stopped`: it was stopped since the claim, and
- * its inputs are cancelled; nothing is written.
+ * `ok`: the turn is open. `fenced`: this worker no longer holds the session. `stopped`: it was
+ * stopped since the claim, and its inputs are cancelled; nothing is written.
  */
 export type Opening = { kind: 'ok' } | { kind: 'fenced' } | { kind: 'stopped' };
 
@@ -149,7 +159,8 @@ const claimedInputs = cte(`claimed_inputs as (
   where i.id = input_ids.id
 )`);
 
-// An event that was dropped for the cap after it had been read is in the prompt all the same: it is consumed, not dropped.
+// An event that was dropped for the cap after it had been read is in the prompt all the same: it is
+// consumed, not dropped.
 const consumedEvents = optional('system_events', (turns: Turns) => turns.some((turn) => turn.eventIds.length > 0))(
   pickIds('system_event_ids', (turn) => turn.eventIds),
   cte(`consumed_events as (

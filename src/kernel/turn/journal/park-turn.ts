@@ -1,6 +1,8 @@
-// `park-turn`: an open turn waits for something outside. Its reason is stored with it, and its lock and its slot are free. When the time is
-// known, its session's doorbell says when a worker has to check it; otherwise the doorbell is deleted, and what ends the wait inserts one. The
-// same statement stores the model call that has failed, so it is counted once. See journal.ts and docs/decisions/0048.
+// `park-turn`: an open turn waits for something outside. Its reason is stored with it, and its lock
+// and its slot are free. When the time is known, its session's doorbell says when a worker has to
+// check it; otherwise the doorbell is deleted, and what ends the wait inserts one. The same
+// statement stores the model call that has failed, so it is counted once. See journal.ts and
+// docs/decisions/0048.
 import type { AfterCommit } from '../../queue/after-commit.ts';
 import { storableText } from '../../../core/text.ts';
 import { shareStatement, type RowSubmitter, cte, optional, rows, statement } from '../../../database/statement.ts';
@@ -24,19 +26,28 @@ import {
 
 export interface TurnPark extends JournalWrite {
   reason: Reason;
-  /** How long it waits, in milliseconds; a stop of the turn ends the wait. Null: until the event for which it waits. */
+  /**
+   * How long it waits, in milliseconds; a stop of the turn ends the wait. Null: until the event for
+   * which it waits.
+   */
   delayMs: number | null;
   /** How long it waits at least, also when it is woken, in milliseconds. */
   notBeforeMs: number;
-  /** The number of answers that its claim knew (`held_seq`): with another number now, one has come meanwhile, and the turn is due immediately. */
+  /**
+   * The number of answers that its claim knew (`held_seq`): with another number now, one has come
+   * meanwhile, and the turn is due immediately.
+   */
   heldSeq: number;
-  /** How often it has been parked since the model answered last, with this time; 1: the wait begins now. */
+  /**
+   * How often it has been parked since the model answered last, with this time; 1: the wait begins
+   * now.
+   */
   parks: number;
 }
 
 /**
- * `parked`: it is rung for when the turn was stopped meanwhile; else the reconciler rings when the wait is over. `fenced`: this worker no
- * longer holds the session.
+ * `parked`: it is rung for when the turn was stopped meanwhile; else the reconciler rings when the
+ * wait is over. `fenced`: this worker no longer holds the session.
  */
 export type Parking = { kind: 'parked'; after: AfterCommit } | { kind: 'fenced' };
 
@@ -62,8 +73,10 @@ const tail = cte(`tail as materialized (
   join holdfast.turns t on t.id = fence.turn_id and t.status <> 'parked'
 )`);
 
-// A scheduler of version 0.1.0 stores what a batch of the provider says without raising `held_seq`. The rows are locked, so each is seen as it is now: a
-// result that was stored while this statement waited for the session is not overlooked. The next version needs this beside 0.1.0; the one after it can delete it.
+// A scheduler of version 0.1.0 stores what a batch of the provider says without raising `held_seq`.
+// The rows are locked, so each is seen as it is now: a result that was stored while this statement
+// waited for the session is not overlooked. The next version needs this beside 0.1.0; the one after
+// it can delete it.
 const waitingRequests = cte(
   `waiting_requests as materialized (
   select r.turn_id from holdfast.provider_requests r

@@ -1,5 +1,6 @@
-// Commands in the background: their rows. A worker owns what it started for as long as it renews the lease; the end of a process and the
-// notice to its session are one statement, in every worker that finds it ended.
+// Commands in the background: their rows. A worker owns what it started for as long as it renews
+// the lease; the end of a process and the notice to its session are one statement, in every worker
+// that finds it ended.
 import type {
   LostProcess,
   NewProcess,

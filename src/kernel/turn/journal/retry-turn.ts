@@ -1,8 +1,10 @@
-// Retries a turn that ended badly, for a person (G17). The last turn of its session is undone: its messages wait again, and its entries are
-// hidden. When the session has newer turns, those must not change: each message is inserted into the inbox again, as a new one that
-// names the old one as its cause. Either way its dead letter is closed, and a second retry finds nothing to do.
+// Retries a turn that ended badly, for a person (G17). The last turn of its session is undone: its
+// messages wait again, and its entries are hidden. When the session has newer turns, those must not
+// change: each message is inserted into the inbox again, as a new one that names the old one as its
+// cause. Either way its dead letter is closed, and a second retry finds nothing to do.
 //
-// One transaction locks the session, then reads the turn, decides and writes. A turn of the session cannot end, begin or be retried in between.
+// One transaction locks the session, then reads the turn, decides and writes. A turn of the session
+// cannot end, begin or be retried in between.
 import { buildAfter, mergeAll, ringSql, type RungColumns } from '../../queue/rings.ts';
 import type { Committed } from '../../queue/after-commit.ts';
 import type { MessageId, SessionId } from '../../../core/ids.ts';
@@ -19,8 +21,9 @@ export function retryOfSql(causeKey: string): string {
 }
 
 /**
- * `ok`: these messages wait now. `conflict`: the turn ended well or still runs, or its messages were retried before. `item`: it answered an item of
- * a batch, which the batch retries. `unknown`: there is no such turn.
+ * `ok`: these messages wait now. `conflict`: the turn ended well or still runs, or its messages
+ * were retried before. `item`: it answered an item of a batch, which the batch retries. `unknown`:
+ * there is no such turn.
  */
 export type RetryResult =
   | { kind: 'ok'; messageIds: string[] }
@@ -33,7 +36,10 @@ export interface RetriedItem {
   n: number;
 }
 
-/** SQL of the item `i` of an existing batch that a turn answered. One that was stopped is left out: the batch does not retry it. */
+/**
+ * SQL of the item `i` of an existing batch that a turn answered. One that was stopped is left out:
+ * the batch does not retry it.
+ */
 export function itemOfTurnSql(turnId: string): string {
   return `holdfast.inbox x
 join holdfast.batch_items i on i.batch_id = split_part(x.cause_key, ':', 2)::uuid and i.n = split_part(x.cause_key, ':', 3)::int
@@ -46,7 +52,8 @@ export function retryTurn(
   turnId: string,
   idempotency: KeyedRequest | null = null,
 ): Promise<Committed<RetryResult>> {
-  // One attempt: the second one would answer `conflict` if the first was committed and its answer was lost.
+  // One attempt: the second one would answer `conflict` if the first was committed and its answer
+  // was lost.
   return transaction(database.hot, (tx) => retryLocked(tx, turnId, idempotency), { retryMs: 0 });
 }
 
@@ -58,7 +65,8 @@ async function retryLocked(
   void lockForRetry(tx, turnId);
   const [turn, failed] = await Promise.all([readRetriedTurn(tx, turnId), readFailedInputs(tx, turnId)]);
   if (turn === undefined) return { kind: 'unknown' };
-  // Otherwise the answer would be missing in the results and the cost of the batch, and a retry of the item would do its work once more.
+  // Otherwise the answer would be missing in the results and the cost of the batch, and a retry of
+  // the item would do its work once more.
   if (turn.item !== null) return { kind: 'item', ...turn.item };
   const way = decideRetry(turn, failed);
   if (way === 'conflict') return { kind: 'conflict' };
@@ -79,11 +87,15 @@ async function retryLocked(
   };
 }
 
-/** `last`: the turn is undone. `moved-on`: newer turns continue its transcript, so its messages are sent again. */
+/**
+ * `last`: the turn is undone. `moved-on`: newer turns continue its transcript, so its messages are
+ * sent again.
+ */
 function decideRetry(turn: RetriedTurn, failed: readonly FailedInput[]): 'last' | 'moved-on' | 'conflict' {
   const isBad = ['failed', 'aborted', 'timedOut'].includes(turn.status);
   if (!isBad || turn.isOpen || failed.length === 0 || failed.some(({ isRetried }) => isRetried)) return 'conflict';
-  // A worker that has claimed the session and not opened its turn yet assembles a prompt on the transcript as it is.
+  // A worker that has claimed the session and not opened its turn yet assembles a prompt on the
+  // transcript as it is.
   return turn.isFree && !turn.hasLater ? 'last' : 'moved-on';
 }
 

@@ -1,6 +1,8 @@
-// The one way to answer tool calls that wait for something outside (kernel/turn/loop/held-calls.ts). What is stored here makes the turn due, also
-// one that still runs other calls of the answer: the session counts the answers (`held_seq`), and a turn that is parked with another count than its
-// claim has read is due at once. Time that is over is no answer: its turn is due by its doorbell, and the feature says what becomes of the call.
+// The one way to answer tool calls that wait for something outside
+// (kernel/turn/loop/held-calls.ts). What is stored here makes the turn due, also one that still
+// runs other calls of the answer: the session counts the answers (`held_seq`), and a turn that is
+// parked with another count than its claim has read is due at once. Time that is over is no answer:
+// its turn is due by its doorbell, and the feature says what becomes of the call.
 import type { HoldCode } from '../../../core/statuses.ts';
 import type { SessionId } from '../../../core/ids.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
@@ -23,7 +25,10 @@ interface Answers {
   results: readonly CallAnswer[];
   /** True: an answer counts only until the time of its call is over. */
   inTime?: boolean;
-  /** Called when the session is locked; false: nothing is answered. Writes what belongs to the answers. */
+  /**
+   * Called when the session is locked; false: nothing is answered. Writes what belongs to the
+   * answers.
+   */
   before?: () => Promise<boolean>;
 }
 
@@ -84,8 +89,9 @@ select lane, rings, array(select ordinal from settled order by ordinal) as settl
 });
 
 /**
- * Answers calls of a step that wait for this, if its turn is open. The first answer of a call holds. `settled`: the places of the calls that it has
- * answered; the others wait for something else, or do not wait any more.
+ * Answers calls of a step that wait for this, if its turn is open. The first answer of a call
+ * holds. `settled`: the places of the calls that it has answered; the others wait for something
+ * else, or do not wait any more.
  */
 export async function settleCalls(
   tx: Transaction,

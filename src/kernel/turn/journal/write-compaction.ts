@@ -1,11 +1,14 @@
 // The steps of a compaction after its start, each one a fenced statement. See journal.ts.
 //
-//   compaction-answered    the model's answer, before anything of it has an effect (only when there is a memory to be written)
-//   compaction-completed   the summary becomes an entry and replaces those it retires: they keep their rows
+//   compaction-answered    the model's answer, before anything of it has an effect (only when there
+//                          is a memory to be written)
+//   compaction-completed   the summary becomes an entry and replaces those it retires: they keep
+//                          their rows
 //   compaction-failed      it did not succeed; the transcript is unchanged
 //
-// A summary is never in a transcript twice: `completed` moves the session's entry number, and a row that this write has already
-// changed counts as done. A reader sees the entries as before or the summary in their place, nothing in between.
+// A summary is never in a transcript twice: `completed` moves the session's entry number, and a row
+// that this write has already changed counts as done. A reader sees the entries as before or the
+// summary in their place, nothing in between.
 import type { Committed } from '../../queue/after-commit.ts';
 import type { SystemEventId } from '../../../core/ids.ts';
 import type { SessionStop } from '../../../core/statuses.ts';
@@ -30,7 +33,9 @@ import {
   storedSteps,
 } from './write-parts.ts';
 
-/** Which entries of the active path stay: all from `firstKeptSeq` on, and the pinned ones before it. */
+/**
+ * Which entries of the active path stay: all from `firstKeptSeq` on, and the pinned ones before it.
+ */
 export interface CompactionCut {
   firstKeptSeq: number;
   pinnedSeqs: number[];
@@ -112,8 +117,9 @@ const updatedSessions = cte(`updated_sessions as (
   returning s.id, s.transcript_version
 )`);
 
-// Inserted once, by the write that changed the compaction's row and stored its call: the events are about that call. An answer leaves the row
-// `running`, so when the write is sent again only the call shows that it was applied before.
+// Inserted once, by the write that changed the compaction's row and stored its call: the events are
+// about that call. An answer leaves the row `running`, so when the write is sent again only the
+// call shows that it was applied before.
 const journalEventsOnce = optional('events', haveEvents)(
   newEvents,
   cte(

@@ -1,12 +1,14 @@
-// The parts that the writes of a turn have in common: they store entries, model calls, the ledger of tool calls, and events. Each is left out
-// of a statement in which no write has such rows: a lone step is a small statement. They read `fence`.
+// The parts that the writes of a turn have in common: they store entries, model calls, the ledger
+// of tool calls, and events. Each is left out of a statement in which no write has such rows: a
+// lone step is a small statement. They read `fence`.
 import type { JournalWrite } from './journal.ts';
 import { stopSql } from '../../sessions/session-locks.ts';
 import { rows, cte, optional } from '../../../database/statement.ts';
 import { insertLaterEventsSql, noEventsSql } from '../../events/events.ts';
 
-// What every write of a turn begins with: the session rows, locked in the order of their ids, and the writes that may be applied to them.
-// A write is applied when the row has its epoch and its base (G7); see journal.ts.
+// What every write of a turn begins with: the session rows, locked in the order of their ids, and
+// the writes that may be applied to them. A write is applied when the row has its epoch and its
+// base (G7); see journal.ts.
 
 /** The writes, n from 1. Times, ids and totals are absolute. */
 export const head = rows('head', (writes: readonly JournalWrite[]) => writes, {
@@ -40,7 +42,10 @@ export const LOCKED_SQL = `locked as materialized (
 /** The rows of their sessions. */
 export const locked = cte(LOCKED_SQL, { binds: sessions });
 
-/** A row per write: whether it is applied, now or by an earlier sending, and the signals of its session. */
+/**
+ * A row per write: whether it is applied, now or by an earlier sending, and the signals of its
+ * session.
+ */
 export const verdict = cte(`verdict as materialized (
   select head.n, s.epoch = head.epoch and s.turn_id = head.turn_id
       and s.entry_seq in (head.base_seq, head.base_seq + head.added) as is_ok,
@@ -66,7 +71,10 @@ export const VIEW_SQL = 'view = coalesce(fence.session_view, s.view)';
 
 type Writes = readonly JournalWrite[];
 
-/** The rows that all writes have together, each with the number of its write, from 1, and its place there, from 1. */
+/**
+ * The rows that all writes have together, each with the number of its write, from 1, and its place
+ * there, from 1.
+ */
 function pickRows<Row>(writes: Writes, pick: (write: JournalWrite) => readonly Row[]) {
   return writes.flatMap((write, index) => pick(write).map((row, place) => ({ n: index + 1, pos: place + 1, row })));
 }
@@ -169,7 +177,8 @@ const newHolds = rows('new_holds', (writes: Writes) => pickRows(writes, (write) 
 /** Until when a held call waits: the same in its row of the ledger and in what a feature stores. */
 export const HELD_UNTIL_SQL = `statement_timestamp() + h.for_ms * interval '1 millisecond'`;
 
-// A row that exists already is that of a call which has begun and answers later. A write that is sent again finds it waiting.
+// A row that exists already is that of a call which has begun and answers later. A write that is
+// sent again finds it waiting.
 const storedHolds = cte(`stored_holds as (
   insert into holdfast.tool_calls as c (turn_id, step, ordinal, call_id, name, is_idempotent, status, epoch, runs, held_for, held_until)
   select fence.turn_id, h.step, h.ordinal, h.call_id, h.name, h.is_idempotent, 'intent', fence.epoch, 0, h.code, ${HELD_UNTIL_SQL}
@@ -207,7 +216,10 @@ const storedNotices = cte(`stored_notices as (
   where h.is_noticed
 )`);
 
-/** The rows of calls that wait for something outside, their notices, and the events of their waits: each once, also when the write is sent again. */
+/**
+ * The rows of calls that wait for something outside, their notices, and the events of their waits:
+ * each once, also when the write is sent again.
+ */
 export const storedHeld = optional('holds', (writes: Writes) =>
   writes.some((write) => (write.heldIntents ?? []).length > 0),
 )(newHolds, storedHolds, storedNotices, newHoldEvents, insertedHoldEvents);

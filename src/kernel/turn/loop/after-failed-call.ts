@@ -1,5 +1,6 @@
-// What a turn does about a model call that has failed: it asks again, makes the prompt smaller, waits for the model, or ends. The next call
-// is charged in the commit that stores the failed one.
+// What a turn does about a model call that has failed: it asks again, writes the request in another
+// way, makes the prompt smaller, continues with another model, waits, or ends. The next call is
+// charged in the commit that stores the failed one.
 import {
   classifyFailure,
   isTooLong,
@@ -42,15 +43,17 @@ export interface FailedCall {
   pass: Pass;
   /** Calls in a row that ended in silence, with this one. */
   silences: number;
-  /** Calls in a row that the provider has held back (429 or 529 with Retry-After), with this one. */
+  /**
+   * Calls in a row that the provider has held back (429 or 529 with Retry-After), with this one.
+   */
   blocks: number;
   /** How requests were written in another way since the model has answered. */
   rewritten: Set<Rewriting>;
 }
 
 /**
- * Ends a failed call: the next one is charged, and may ask for its pass. Throws `TurnFailed` when there is no next call, `TurnStopped` (parked) when
- * there is none for now.
+ * Ends a failed call: the next one is charged, and may ask for its pass. Throws `TurnFailed` when
+ * there is no next call, `TurnStopped` (parked) when there is none for now.
  */
 export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, failed: FailedCall): Promise<void> {
   const { fault, row, pass, silences, blocks, rewritten } = failed;
@@ -62,7 +65,10 @@ export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, fa
   const retries = earlier + 1;
   const delayMs = retryDelayMs({ attempt: retries, random: context.random(), retryAfterMs: fault.retryAfterMs });
   const next = { retries, delayMs };
-  /** Asks the next model of the turn: the failed call, the step down and its events are one commit. False: no model is left. */
+  /**
+   * Asks the next model of the turn: the failed call, the step down and its events are one commit.
+   * False: no model is left.
+   */
   const asksAnother = async (why: { code: string; isRefused: boolean }): Promise<boolean> => {
     const events = stepDown(context, turn, { ...why, text });
     if (events !== null) await chargeNext(context, turn, { events, retries: earlier, delayMs: 0 });
@@ -84,7 +90,8 @@ export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, fa
   }
   const { code } = classifyFailure(fault);
   if (mayAnotherAnswer(code) && (await asksAnother({ code, isRefused: true }))) return;
-  // It can be of another key or of an earlier state of the provider: without it the conversation continues.
+  // It can be of another key or of an earlier state of the provider: without it the conversation
+  // continues.
   if (fault.type === REFUSED_ORIGIN && retries <= retriesMaxOf(context.config, model) && leaveOutOrigins(turn)) {
     context.logger.warn(
       { ...pickLogIds(context, turn), text },
@@ -116,7 +123,10 @@ export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, fa
   throw parkedStop(context, turn, wait);
 }
 
-/** Throws `TurnFailed` when another call cannot help, or when it would repeat this one and the turn has used up its retry budget. */
+/**
+ * Throws `TurnFailed` when another call cannot help, or when it would repeat this one and the turn
+ * has used up its retry budget.
+ */
 export function assertRetryable({ config }: TurnContext, turn: OpenedTurn, fault: ModelError): void {
   const { kind, code } = classifyFailure(fault);
   const { message } = fault;
@@ -130,7 +140,10 @@ export function assertRetryable({ config }: TurnContext, turn: OpenedTurn, fault
     throw new TurnFailed(code, `The turn ended after ${calls} model calls: ${message}`, fault);
 }
 
-/** Stores the failed call and charges the next one, in one write, and pauses before it. `events`: further ones. */
+/**
+ * Stores the failed call and charges the next one, in one write, and pauses before it. `events`:
+ * further ones.
+ */
 export async function chargeNext(
   context: TurnContext,
   turn: OpenedTurn,
@@ -148,8 +161,9 @@ export async function chargeNext(
   if (delayMs > 0) await turn.held.pause(delayMs);
 }
 
-// Which model a turn asks when the one that it asks does not answer (G35): the next of its chain whose calls are let through, and whose window has
-// room for the request. When there is none, the turn waits, and begins with the first model again.
+// Which model a turn asks when the one that it asks does not answer (G35): the next of its chain
+// whose calls are let through, and whose window has room for the request. When there is none, the
+// turn waits, and begins with the first model again.
 
 /** Why a model is left. */
 interface Cause {
@@ -168,9 +182,10 @@ function openFallback(context: TurnContext, turn: OpenedTurn): string | undefine
 }
 
 /**
- * Steps down after a failed call; returns the events of it, to be committed with the call. Null: there is no model left that could be asked
- * now. `isRefused`: the model that was asked will not answer later either, so the turn steps down to one that is away, and waits for it, or to
- * one whose window is too small, and makes the prompt smaller.
+ * Steps down after a failed call; returns the events of it, to be committed with the call. Null:
+ * there is no model left that could be asked now. `isRefused`: the model that was asked will not
+ * answer later either, so the turn steps down to one that is away, and waits for it, or to one
+ * whose window is too small, and makes the prompt smaller.
  */
 export function stepDown(
   context: TurnContext,
@@ -192,7 +207,10 @@ export function stepDown(
   return [{ type: 'model.blocked', data: blocked }, modelFallback({ from, to: model, reason })];
 }
 
-/** Steps down without a failed call, because the model is not to be called; the event is stored with the first call of the next. False: there is none. */
+/**
+ * Steps down without a failed call, because the model is not to be called; the event is stored with
+ * the first call of the next. False: there is none.
+ */
 export function stepAround(context: TurnContext, turn: OpenedTurn, cause: Cause): boolean {
   const model = openFallback(context, turn);
   if (model === undefined) return false;
@@ -210,14 +228,19 @@ export function stepBack(context: TurnContext, turn: OpenedTurn): void {
   if (turn.journal.attempt.fallback !== null && model !== undefined) stepTo(context, turn, { model, reason: null });
 }
 
-/** A wait for a model, with the fallbacks that would be asked instead if their windows were larger. */
+/**
+ * A wait for a model, with the fallbacks that would be asked instead if their windows were larger.
+ */
 export function namingSmallWindows(context: TurnContext, turn: OpenedTurn, wait: Wait): Wait {
   const small = turn.chain.slice(1).flatMap((ref) => findTooSmall(context, turn, ref) ?? []);
   if (small.length === 0) return wait;
   return { ...wait, reason: { ...wait.reason, text: `${wait.reason.text} Skipped: ${small.join('; ')}.` } };
 }
 
-/** After a failed call: its row says which model is asked next, so that a worker that resumes the turn asks the same. */
+/**
+ * After a failed call: its row says which model is asked next, so that a worker that resumes the
+ * turn asks the same.
+ */
 function stepTo(context: TurnContext, turn: OpenedTurn, next: NextModel): void {
   const { journal } = turn;
   askInstead(context, turn, next);
@@ -227,7 +250,10 @@ function stepTo(context: TurnContext, turn: OpenedTurn, next: NextModel): void {
   journal.note({ unstoredCall: { ...unstoredCall, error: { ...unstoredCall.error, fallback, fallbackReason } } });
 }
 
-/** Says that the window of a model is too small for the next request; null: it has room for it, as far as is known. */
+/**
+ * Says that the window of a model is too small for the next request; null: it has room for it, as
+ * far as is known.
+ */
 function findTooSmall({ config }: TurnContext, turn: OpenedTurn, ref: string): string | null {
   const contextTokens = factsOfModel(config, ref)?.contextTokens ?? null;
   const tokens = estimateNextRequest(turn);
@@ -248,13 +274,17 @@ function reasonFor(
   return skipped.length === 0 ? what : `${what} Skipped: ${skipped.join('; ')}.`;
 }
 
-// How a turn writes its next request after a refusal that another request would not get: each way once until the model has answered. It is another
-// request, so none of it is a retry (G16); when no way is left, the refusal ends the turn.
+// How a turn writes its next request after a refusal that another request would not get: each way
+// once until the model has answered. It is another request, so none of it is a retry (G16); when no
+// way is left, the refusal ends the turn.
 //
-//   unforced     a model that thinks on its own cannot be forced to call the tool of a structured answer: it is only offered
-//   reasoning    a server that wants reasoning with each answer of the history gets an empty one, where there is none
+//   unforced     a model that thinks on its own cannot be forced to call the tool of a structured
+//                answer: it is only offered
+//   reasoning    a server that wants reasoning with each answer of the history gets an empty one,
+//                where there is none
 //   images       of a request that is too large for the server (413), the images are left out
-//   answer       where the server names a window that is smaller than what was known, and the prompt fits into it, a shorter answer is asked for
+//   answer       where the server names a window that is smaller than what was known, and the
+//                prompt fits into it, a shorter answer is asked for
 //   transcript   the transcript of a request that is too long is compacted
 
 export type Rewriting = 'unforced' | 'reasoning' | 'images' | 'answer' | 'transcript';
@@ -265,7 +295,10 @@ interface Refusal {
   taken: ReadonlySet<Rewriting>;
 }
 
-/** How the next request is written, which is noted; a compaction is left to the caller. Null: it would be the same one. */
+/**
+ * How the next request is written, which is noted; a compaction is left to the caller. Null: it
+ * would be the same one.
+ */
 export function rewriteRequest(context: TurnContext, turn: OpenedTurn, refusal: Refusal): Rewriting | null {
   const { fault } = refusal;
   if (fault.type === REFUSED_FORCING) return learnTrait(turn, { isUnforced: true }) ? 'unforced' : null;

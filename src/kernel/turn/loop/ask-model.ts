@@ -1,6 +1,6 @@
-// Asks the model for the next answer of a turn. One stored retry budget for the whole turn, charged before each call (G16):
-// the cost of a failed call is committed before the next one starts, so a restart does not reset the budget. A cut stream is
-// a failed call, never an answer.
+// Asks the model for the next answer of a turn. One stored retry budget for the whole turn, charged
+// before each call (G16): the cost of a failed call is committed before the next one starts, so a
+// restart does not reset the budget. A cut stream is a failed call, never an answer.
 import { samplingAt } from '../../../core/input-options.ts';
 import { CONTEXT_OVERFLOW } from '../../../core/failure.ts';
 import { given } from '../../../core/json.ts';
@@ -34,7 +34,10 @@ import { compactWhenFull, reasonToCompact } from '../compact/compact-when-full.t
 import type { ComingCall } from '../gate-check.ts';
 import { modelStarted, turnResumed } from '../turn-log.ts';
 
-/** Resolves with a complete answer. Throws `TurnFailed` when there will be none, `TurnStopped` when the turn stops. */
+/**
+ * Resolves with a complete answer. Throws `TurnFailed` when there will be none, `TurnStopped` when
+ * the turn stops.
+ */
 export async function askModel(context: TurnContext, turn: OpenedTurn): Promise<AnsweredCall> {
   let pass = await beginCall(context, turn, 'live');
   const rewritten = new Set<Rewriting>();
@@ -62,7 +65,10 @@ export async function askModel(context: TurnContext, turn: OpenedTurn): Promise<
   }
 }
 
-/** One call: it is sent with its pass, or a batch of the provider has answered it, and its request is made as it was made then. */
+/**
+ * One call: it is sent with its pass, or a batch of the provider has answered it, and its request
+ * is made as it was made then.
+ */
 type CallSource = { pass: Pass; hop?: null } | { pass?: null; hop: OpenHop };
 
 /** Makes one call. Throws `TurnStopped` when the turn stops. */
@@ -131,7 +137,10 @@ export async function askOnce(
   }
 }
 
-/** The request of a call without its messages, as the server of its model takes it, and what the call stores of that. */
+/**
+ * The request of a call without its messages, as the server of its model takes it, and what the
+ * call stores of that.
+ */
 function writeRequest(
   { config }: TurnContext,
   turn: OpenedTurn,
@@ -154,15 +163,22 @@ export function sampled(request: RequestBase, step: number): RequestBase {
   return sampling === undefined ? base : { ...base, sampling };
 }
 
-/** The answer broke off because the context was full: the same as a prompt that is refused for its length. */
+/**
+ * The answer broke off because the context was full: the same as a prompt that is refused for its
+ * length.
+ */
 function windowExceeded(): ModelError {
   const message = 'The answer broke off because the context window was full.';
   return new ModelError({ type: CONTEXT_OVERFLOW, status: null, retryAfterMs: null, message });
 }
 
-// What every call for an answer begins with, of the model and of a plugin's harness: it passes the gate, it is charged, and there is room for it.
+// What every call for an answer begins with, of the model and of a plugin's harness: it passes the
+// gate, it is charged, and there is room for it.
 
-/** The right to make the next call, which is charged. Throws as `enterNextGate` does, and `TurnStopped` when the turn stops meanwhile. */
+/**
+ * The right to make the next call, which is charged. Throws as `enterNextGate` does, and
+ * `TurnStopped` when the turn stops meanwhile.
+ */
 export async function beginCall(context: TurnContext, turn: OpenedTurn, way: ComingCall['way']): Promise<Pass> {
   const pass = await enterNextGate(context, turn, way);
   try {
@@ -182,15 +198,16 @@ export async function beginCall(context: TurnContext, turn: OpenedTurn, way: Com
     pass.left();
     throw error;
   }
-  // A compaction makes calls with passes of their own: beside this one, they might wait for ever for room in a limit.
+  // A compaction makes calls with passes of their own: beside this one, they might wait for ever
+  // for room in a limit.
   pass.left();
   await compactWhenFull(context, turn);
   return await enterNextGate(context, turn, way);
 }
 
 /**
- * The right to make the next call of a turn, of its next model where the one that it asks cannot be called for now. Throws `TurnStopped` (parked)
- * while none can, `TurnFailed` when none ever can.
+ * The right to make the next call of a turn, of its next model where the one that it asks cannot be
+ * called for now. Throws `TurnStopped` (parked) while none can, `TurnFailed` when none ever can.
  */
 export async function enterNextGate(context: TurnContext, turn: OpenedTurn, way: ComingCall['way']): Promise<Pass> {
   const { request, fallback, unstoredEvents } = turn.journal.attempt;
@@ -233,7 +250,10 @@ function nextCall(context: TurnContext, turn: OpenedTurn, way: ComingCall['way']
   };
 }
 
-/** The request of the call to be made. Throws `TurnFailed` for a history that every provider refuses, `TurnStopped` when the turn stops. */
+/**
+ * The request of the call to be made. Throws `TurnFailed` for a history that every provider
+ * refuses, `TurnStopped` when the turn stops.
+ */
 export function nextRequest(turn: OpenedTurn): Omit<NextRequest, 'violations'> {
   turn.held.assertHeld();
   const { violations, callView, ...request } = turn.journal.attempt.requests.next();
@@ -244,7 +264,9 @@ export function nextRequest(turn: OpenedTurn): Omit<NextRequest, 'violations'> {
   return { ...request, callView: toCallView(turn, callView) };
 }
 
-/** Prunes the view of the turn when the provider's cache has gone cold; it lasts for the session. */
+/**
+ * Prunes the view of the turn when the provider's cache has gone cold; it lasts for the session.
+ */
 export function pruneWhenCold({ clock }: TurnContext, turn: OpenedTurn): void {
   const { contextPruning: pruning, contextTokens } = turn.agent;
   const { sessionView, requests } = turn.journal.attempt;

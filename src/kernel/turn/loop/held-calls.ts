@@ -1,12 +1,14 @@
-// Tool calls that wait for something outside before they run or have a result: for the client that runs them, for a person's approval, for another
-// program. The feature that holds a call says so in the plan of its answer. The row of the call in the ledger then waits (`held_for`, 0 runs), in one
-// commit with the answer; the other calls of the answer run, and the turn is parked. When something has happened, or
-// the time of a call is over, the turn is resumed as after a crash, and the feature says what becomes of each of its calls: it runs, it has a
-// result, or it waits.
+// Tool calls that wait for something outside before they run or have a result: for the client that
+// runs them, for a person's approval, for another program. The feature that holds a call says so in
+// the plan of its answer. The row of the call in the ledger then waits (`held_for`, 0 runs), in one
+// commit with the answer; the other calls of the answer run, and the turn is parked. When something
+// has happened, or the time of a call is over, the turn is resumed as after a crash, and the
+// feature says what becomes of each of its calls: it runs, it has a result, or it waits.
 //
-// A call that runs may wait, too: its tool has begun something and answers that the result comes later (`later` of its outcome), as for a task of
-// another program. Its row, whose intent is committed, then waits in the same way, and the same feature says what becomes of it. So a call may
-// wait twice: for an approval before it runs, and for its result.
+// A call that runs may wait, too: its tool has begun something and answers that the result comes
+// later (`later` of its outcome), as for a task of another program. Its row, whose intent is
+// committed, then waits in the same way, and the same feature says what becomes of it. So a call
+// may wait twice: for an approval before it runs, and for its result.
 import { HOLD_CODES, type HoldCode } from '../../../core/statuses.ts';
 import type { ToolUseBlock } from '../../../core/content.ts';
 import type { ToolCall } from '../../../tools/tool.ts';
@@ -52,7 +54,10 @@ const isOver = (leftMs: number | null): boolean => (leftMs ?? 0) <= 0;
 
 const NONE_HELD: ResumedHolds = { found: new Map(), failure: null };
 
-/** Asks the features what becomes of the calls of a resumed turn that wait, or have waited, for something outside. */
+/**
+ * Asks the features what becomes of the calls of a resumed turn that wait, or have waited, for
+ * something outside.
+ */
 export async function resumeHolds(
   context: Pick<TurnContext, 'features' | 'database'>,
   turn: OpenedTurn,
@@ -63,7 +68,8 @@ export async function resumeHolds(
   // A call that was released runs only while its turn may: a stop comes first.
   turn.held.assertHeld();
   const found = new Map<number, Resumption & { code: HoldCode }>();
-  // An answer may have been stored in time although the claim, by its clock, has found the time over and no answer yet.
+  // An answer may have been stored in time although the claim, by its clock, has found the time
+  // over and no answer yet.
   const late = held.find(({ heldLeftMs }) => isOver(heldLeftMs));
   const answers = late === undefined ? [] : await readAnswers(context.database, turn.id, late.step);
   for (const { ordinal, code, status, outcome } of answers)
@@ -98,7 +104,10 @@ export async function readShown(
   return undefined;
 }
 
-/** The stop of a turn whose held calls wait, to be thrown. A client that runs its tools is named before a person who approves others. */
+/**
+ * The stop of a turn whose held calls wait, to be thrown. A client that runs its tools is named
+ * before a person who approves others.
+ */
 export function heldStop(context: TurnContext, turn: OpenedTurn, plans: readonly Plan[]): TurnStopped {
   const held = plans.filter((plan) => plan.kind === 'held');
   const code = HOLD_CODES.find((one) => held.some((plan) => plan.code === one));

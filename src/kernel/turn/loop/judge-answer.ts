@@ -1,5 +1,5 @@
-// An answer that has to be JSON of a schema. One that does not fit is asked for once more, with the faults in words: that message is committed with the
-// answer, so a worker that resumes the turn finds it and asks no third time.
+// What a turn makes of an answer: whether it fits its schema, whether the provider has only paused
+// it, and which of its text is a reply.
 import { NO_ROWS, newEntry, type TurnWrite } from '../position.ts';
 import { joinText } from '../../../core/content.ts';
 import type { ModelAnswer } from '../../../core/model-request.ts';
@@ -9,6 +9,10 @@ import type { TurnContext } from '../context.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import type { ViewEntry } from '../../../history/past.ts';
 import type { WaitingInput } from '../../sessions/claim-session.ts';
+
+// An answer that has to be JSON of a schema. One that does not fit is asked for once more, with the
+// faults in words: that message is committed with the answer, so a worker that resumes the turn
+// finds it and asks no third time.
 
 const START = '[holdfast] Your answer does not fit the JSON schema that it must have';
 
@@ -49,8 +53,8 @@ function mayAskAgain({ agent, journal, transcript }: OpenedTurn): boolean {
   return !isCorrected && journal.at.progress.steps + 1 < agent.maxSteps;
 }
 
-// An answer that the provider has paused (`pause_turn`): the model is asked to continue it, with a message of Holdfast, since not every model
-// takes a request that ends with an answer.
+// An answer that the provider has paused (`pause_turn`): the model is asked to continue it, with a
+// message of Holdfast, since not every model takes a request that ends with an answer.
 
 const CONTINUE = '[holdfast] The provider paused your answer. Continue it from where it ends.';
 
@@ -70,7 +74,8 @@ export function continuedText(entries: readonly ViewEntry[], text: string): stri
   return texts.filter((part) => part !== '').join('\n');
 }
 
-// The rules that decide which text of an answer is a reply, both in the live stream and in the reply with which the turn is settled.
+// The rules that decide which text of an answer is a reply, both in the live stream and in the
+// reply with which the turn is settled.
 
 export function buildReplyRules(
   { config }: Pick<TurnContext, 'config'>,
@@ -82,17 +87,26 @@ export function buildReplyRules(
   };
 }
 
-/** True for a turn that answers only a heartbeat: a message that joined it needs an answer like any other. */
+/**
+ * True for a turn that answers only a heartbeat: a message that joined it needs an answer like any
+ * other.
+ */
 export function answersOnlyPoll(inputs: readonly Pick<WaitingInput, 'kind'>[]): boolean {
   return inputs.length > 0 && inputs.every(({ kind }) => kind === 'heartbeat');
 }
 
-/** True for a turn whose live events show what its model thinks. Polls leave no trace, so theirs do not. */
+/**
+ * True for a turn whose live events show what its model thinks. Polls leave no trace, so theirs do
+ * not.
+ */
 export function showsReasoning({ session, journal }: Pick<OpenedTurn, 'session' | 'journal'>): boolean {
   return toReasoning(session.reasoning) === 'stream' && !answersOnlyPoll(journal.at.inputs);
 }
 
-/** True for a turn whose reply begins with what its model thought. An alert has its own form, and a subagent answers its parent. */
+/**
+ * True for a turn whose reply begins with what its model thought. An alert has its own form, and a
+ * subagent answers its parent.
+ */
 export function repliesWithReasoning({ session, journal }: Pick<OpenedTurn, 'session' | 'journal'>): boolean {
   return toReasoning(session.reasoning) === 'on' && session.kind !== 'subagent' && !answersOnlyPoll(journal.at.inputs);
 }

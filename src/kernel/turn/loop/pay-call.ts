@@ -1,5 +1,6 @@
-// Calls of models that are no answers of a turn: for its tools, and for the words of audio. Each passes the gate as every call does, is made once, and
-// has a row with its cost. What was sent and has no answer may have been made and paid: its row says that its cost is an estimate.
+// Calls of models that are no answers of a turn: for its tools, and for the words of audio. Each
+// passes the gate as every call does, is made once, and has a row with its cost. What was sent and
+// has no answer may have been made and paid: its row says that its cost is an estimate.
 import { hash } from 'node:crypto';
 import { refOfModel, namedModel } from '../../../core/models.ts';
 import type { ModelRequest, TokenCounts } from '../../../core/model-request.ts';
@@ -36,7 +37,10 @@ export type PaidEnd<Result> =
   | { kind: 'answered'; result: Result; row: ModelCallRow }
   | { kind: 'failed'; fault: Pick<ModelError, 'message'>; isSent: boolean; row: ModelCallRow };
 
-/** Asks the gate for a call; its request then names the key that it uses. Throws `TurnFailed` when it can never be made. */
+/**
+ * Asks the gate for a call; its request then names the key that it uses. Throws `TurnFailed` when
+ * it can never be made.
+ */
 export async function passGate(
   context: TurnContext,
   turn: OpenedTurn,
@@ -49,7 +53,10 @@ export async function passGate(
   return 'reason' in entry ? { wait: entry } : { pass: entry, request: keyed };
 }
 
-/** Makes a call that has passed the gate. Throws the reason of a stop of the turn, after its row is left for the end of the turn. */
+/**
+ * Makes a call that has passed the gate. Throws the reason of a stop of the turn, after its row is
+ * left for the end of the turn.
+ */
 export async function makePaidCall<Result>(
   context: TurnContext,
   turn: OpenedTurn,
@@ -109,7 +116,10 @@ function rowOf(
 
 const NO_TOKENS: TokenCounts = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 
-/** The row of a call without an answer: one that may have been made costs what it was likely to cost. */
+/**
+ * The row of a call without an answer: one that may have been made costs what it was likely to
+ * cost.
+ */
 function brokenRow(
   context: TurnContext,
   record: CallRecord,
@@ -178,7 +188,10 @@ export function createPaidCalls(context: TurnContext, turn: OpenedTurn, step: nu
   };
 }
 
-/** Several tools of an answer may call models at the same time; each call takes a number when it begins. */
+/**
+ * Several tools of an answer may call models at the same time; each call takes a number when it
+ * begins.
+ */
 function takeNumber({ journal }: OpenedTurn): number {
   const paidCallNo = Math.max(journal.at.progress.calls, journal.attempt.paidCallNo) + 1;
   journal.note({ paidCallNo });
@@ -206,7 +219,9 @@ export interface PayingCall {
   rows?: ModelCallRow[];
 }
 
-/** What a write stores of the model calls of tools, and the number of calls of the turn with them. */
+/**
+ * What a write stores of the model calls of tools, and the number of calls of the turn with them.
+ */
 export function takePaid(turn: OpenedTurn, calls: readonly PayingCall[]) {
   const { at, attempt } = turn.journal;
   const modelCalls = calls.flatMap(({ rows = [] }) => rows.splice(0));

@@ -1,5 +1,6 @@
-// What is to be done with each tool call of an answer: run it, or answer with what is known already. Decided from the answer when it is new,
-// and from the ledger when an earlier worker left it (G11).
+// What is to be done with each tool call of an answer: run it, or answer with what is known
+// already. Decided from the answer when it is new, and from the ledger when an earlier worker left
+// it (G11).
 //
 // Calls that wait for something outside are in held-calls.ts.
 import type { HoldCode } from '../../../core/statuses.ts';
@@ -15,12 +16,18 @@ import type { TurnContext } from '../context.ts';
 import { isHeld } from '../turn-stop.ts';
 import type { NewHold, Holds, Known, PlannedCall, ResumedHolds } from '../hold-kind.ts';
 
-/** The plan for a call: run it, answer it from the ledger, or wait until something outside has happened. */
+/**
+ * The plan for a call: run it, answer it from the ledger, or wait until something outside has
+ * happened.
+ */
 export type Plan = { call: ToolUseBlock; ordinal: number } & ({ kind: 'run'; tool: Tool } | Known | HeldPlan);
 
 export type RunPlan = Extract<Plan, { kind: 'run' }>;
 
-/** A call that waits until this time on the monotonic clock; `hold` is what is stored with a new one. */
+/**
+ * A call that waits until this time on the monotonic clock; `hold` is what is stored with a new
+ * one.
+ */
 interface HeldPlan {
   kind: 'held';
   code: HoldCode;
@@ -30,12 +37,18 @@ interface HeldPlan {
   ref: string | null;
 }
 
-/** What runs in place of the tools that calls name, by the ids of the calls; a call without one runs its tool. */
+/**
+ * What runs in place of the tools that calls name, by the ids of the calls; a call without one runs
+ * its tool.
+ */
 export type StandIns = ReadonlyMap<string, Tool>;
 
 const NO_STAND_INS: StandIns = new Map();
 
-/** What features put in place of the tools of these calls: the first that has an answer for the turn decides for all. */
+/**
+ * What features put in place of the tools of these calls: the first that has an answer for the turn
+ * decides for all.
+ */
 export async function findStandIns(
   { features }: Pick<TurnContext, 'features'>,
   turn: OpenedTurn,
@@ -48,7 +61,10 @@ export async function findStandIns(
   return NO_STAND_INS;
 }
 
-/** The calls of an answer that can be planned at all, with their tools: those whose input could be read, and that nothing stands in for. */
+/**
+ * The calls of an answer that can be planned at all, with their tools: those whose input could be
+ * read, and that nothing stands in for.
+ */
 export function listPlanned(
   turn: OpenedTurn,
   answer: Pick<ModelAnswer, 'malformedInputs'>,
@@ -116,7 +132,10 @@ function notRun({ stopReason }: ModelAnswer, input: string): string {
     : `The input of this call is not valid JSON and was not run: ${input}`;
 }
 
-/** Plans the calls of an answer that an earlier worker left without results, from their rows in the ledger. */
+/**
+ * Plans the calls of an answer that an earlier worker left without results, from their rows in the
+ * ledger.
+ */
 export function planResumed(
   turn: OpenedTurn,
   calls: ToolUseBlock[],
@@ -177,8 +196,8 @@ function unknownTool(turn: OpenedTurn, call: ToolUseBlock, ordinal: number): Pla
 }
 
 /**
- * The intents of the calls that are to run. Beside calls that wait, those that do not run have one, too: a turn that is resumed after the wait
- * finds their results there.
+ * The intents of the calls that are to run. Beside calls that wait, those that do not run have one,
+ * too: a turn that is resumed after the wait finds their results there.
  */
 export function toIntents(plans: readonly Plan[], step: number): ToolIntent[] {
   const isParking = plans.some(({ kind }) => kind === 'held');

@@ -1,11 +1,14 @@
-// Runs the tool calls of one model answer. Each call that may do something has an intent in the ledger before it runs and an
-// outcome after; the results of the batch are one entry, in source order (G11).
+// Runs the tool calls of one model answer. Each call that may do something has an intent in the
+// ledger before it runs and an outcome after; the results of the batch are one entry, in source
+// order (G11).
 //
-// A read-only batch (`isReadOnly`) has no effect to guard. It starts immediately, and when it ends within milliseconds, answer,
-// calls and results are one write; otherwise the answer is committed with intents as any other, while the batch continues.
+// A read-only batch (`isReadOnly`) has no effect to guard. It starts immediately, and when it ends
+// within milliseconds, answer, calls and results are one write; otherwise the answer is committed
+// with intents as any other, while the batch continues.
 //
-// After a crash, the ledger says how each call ended: finished calls keep their result and never run again; an unfinished one runs
-// again, with the same idempotency key, only if its tool is idempotent, else its result says that the outcome is unknown.
+// After a crash, the ledger says how each call ended: finished calls keep their result and never
+// run again; an unfinished one runs again, with the same idempotency key, only if its tool is
+// idempotent, else its result says that the outcome is unknown.
 import { isUnbegun } from '../../../core/statuses.ts';
 import type { ToolResultBlock, ToolUseBlock } from '../../../core/content.ts';
 import { storedCharsMax } from '../../../core/content-size.ts';
@@ -34,10 +37,11 @@ export interface ToolBatch {
 }
 
 /**
- * How long the answer of a read-only batch waits for its results, in milliseconds. When they come in time, answer and results are one
- * commit: part (c) of `npm run bench`, whose turn has one such call, counts 8.2 writes per turn alone with this wait and 9.2 without. Without it,
- * the answer would be committed with its intents first, as before any other batch. A batch that takes longer loses nothing: its tools run
- * during the wait.
+ * How long the answer of a read-only batch waits for its results, in milliseconds. When they come
+ * in time, answer and results are one commit: part (c) of `npm run bench`, whose turn has one such
+ * call, counts 8.2 writes per turn alone with this wait and 9.2 without. Without it, the answer
+ * would be committed with its intents first, as before any other batch. A batch that takes longer
+ * loses nothing: its tools run during the wait.
  */
 const MOMENT_MS = 5;
 
@@ -47,7 +51,10 @@ interface SettledCall extends PayingCall {
   status: ToolSettlement['status'] | null;
 }
 
-/** Starts the calls of a batch. Their intents are committed already, or they are read-only: then `call` is that of their uncommitted answer. */
+/**
+ * Starts the calls of a batch. Their intents are committed already, or they are read-only: then
+ * `call` is that of their uncommitted answer.
+ */
 export function beginTools(
   context: TurnContext,
   turn: OpenedTurn,
@@ -68,13 +75,19 @@ export function beginTools(
   return { plans, step, settled, running };
 }
 
-/** The end of a batch: the write that stores its results, and whether a tool also requested the end of the turn. */
+/**
+ * The end of a batch: the write that stores its results, and whether a tool also requested the end
+ * of the turn.
+ */
 export interface BatchResult {
   write: TurnWrite;
   endsTurn: boolean;
 }
 
-/** The end of a read-only batch that took only milliseconds: calls and results in one write. Null: it takes longer. */
+/**
+ * The end of a read-only batch that took only milliseconds: calls and results in one write. Null:
+ * it takes longer.
+ */
 export async function endReadOnlyBatch(turn: OpenedTurn, batch: ToolBatch): Promise<BatchResult | null> {
   const all = Promise.all(batch.running.values());
   // One that fails is not over: it is met again by `endTools`.
@@ -97,8 +110,10 @@ export async function endReadOnlyBatch(turn: OpenedTurn, batch: ToolBatch): Prom
 }
 
 /**
- * Waits for a batch and returns its end, which is not committed yet. Results, and waits of calls that answer later, are stored in the ledger while
- * others still run; all are when some wait. Throws `TurnStopped`; when that is no such wait, `stoppedWrite` then settles the unfinished calls.
+ * Waits for a batch and returns its end, which is not committed yet. Results, and waits of calls
+ * that answer later, are stored in the ledger while others still run; all are when some wait.
+ * Throws `TurnStopped`; when that is no such wait, `stoppedWrite` then settles the unfinished
+ * calls.
  */
 export async function endTools(context: TurnContext, turn: OpenedTurn, batch: ToolBatch): Promise<BatchResult> {
   const { plans, step, settled, running } = batch;
@@ -132,14 +147,17 @@ export async function endTools(context: TurnContext, turn: OpenedTurn, batch: To
   if (waiting.length === 0 && !settled.some(isLate)) return batchEnd(turn, plans, settled, step);
   const stored = turn.ledger.filter((row) => row.step === step && row.result !== null);
   await report(known.filter(({ plan }) => stored.every(({ ordinal }) => ordinal !== plan.ordinal)));
-  // A stop ends the wait: without this, a turn that is stopped while it waits would be parked and claimed again without end.
+  // A stop ends the wait: without this, a turn that is stopped while it waits would be parked and
+  // claimed again without end.
   turn.held.assertHeld();
   throw heldStop(context, turn, waiting);
 }
 
 const isLate = ({ outcome: { later } }: SettledCall): boolean => later !== undefined;
 
-/** The results of a batch that was stopped: what had finished, and for the rest that it was stopped. */
+/**
+ * The results of a batch that was stopped: what had finished, and for the rest that it was stopped.
+ */
 export function stoppedWrite(turn: OpenedTurn, calls: ToolUseBlock[], message: string): TurnWrite {
   const { finishedCalls, heldCalls, progress } = turn.journal.at;
   const finished = new Map(finishedCalls.map((one) => [one.ordinal, one]));
@@ -244,7 +262,10 @@ function statusOf({ isError, isUnknown = false }: ToolOutcome): 'done' | 'failed
   return isUnknown ? 'unknown' : 'failed';
 }
 
-/** The turn's signal for a tool: to it, the turn's deadline is a deadline, which leaves it less time to end than a stop does (G25). */
+/**
+ * The turn's signal for a tool: to it, the turn's deadline is a deadline, which leaves it less time
+ * to end than a stop does (G25).
+ */
 function signalForTool(turn: OpenedTurn, tool: Tool): { signal: AbortSignal; release: () => void } {
   const { signal } = turn.held;
   const forTool = new AbortController();
@@ -257,7 +278,10 @@ function signalForTool(turn: OpenedTurn, tool: Tool): { signal: AbortSignal; rel
   return { signal: forTool.signal, release: () => signal.removeEventListener('abort', pass) };
 }
 
-/** The results of a batch in source order, with the charge for the next model call if there is to be one. */
+/**
+ * The results of a batch in source order, with the charge for the next model call if there is to be
+ * one.
+ */
 function batchEnd(turn: OpenedTurn, plans: Plan[], settled: SettledCall[], step: number): BatchResult {
   const outcomes = new Map(settled.map((one) => [one.plan, one]));
   const inOrder = plans.map((plan) => outcomes.get(plan) as SettledCall);

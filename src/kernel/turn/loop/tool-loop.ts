@@ -1,6 +1,6 @@
-// The tool loop: ask, commit the answer with the intents of its calls, run them, commit their results, ask again, until an
-// answer calls no tool. Starts where the journal ends: after a prompt, after results, or after an answer whose calls have
-// no results yet.
+// The tool loop: ask, commit the answer with the intents of its calls, run them, commit their
+// results, ask again, until an answer calls no tool. Starts where the journal ends: after a prompt,
+// after results, or after an answer whose calls have no results yet.
 import { listToolUses, type ToolUseBlock } from '../../../core/content.ts';
 import type { NewEvent } from '../../events/events.ts';
 import { storeStep } from '../store-step.ts';
@@ -36,8 +36,9 @@ import { computeRoom, canSendMedia, runInSlices } from '../open/write-prompt.ts'
 import { pickPromptZone } from '../../../config/agent-settings.ts';
 
 /**
- * How the loop ends. Nothing of it is committed yet: that is the end of the turn, one statement with all of it. `answered`: with an
- * answer that calls no tool. `yielded`: a tool requested the end; the write has the results of its batch.
+ * How the loop ends. Nothing of it is committed yet: that is the end of the turn, one statement
+ * with all of it. `answered`: with an answer that calls no tool. `yielded`: a tool requested the
+ * end; the write has the results of its batch.
  */
 export type ToolLoopResult = { kind: 'answered'; answered: AnsweredCall } | { kind: 'yielded'; write: TurnWrite };
 
@@ -45,7 +46,8 @@ export async function runToolLoop(context: TurnContext, turn: OpenedTurn): Promi
   let yielded = await finishOpenCalls(context, turn);
   for (;;) {
     if (yielded !== null) return { kind: 'yielded', write: yielded };
-    // What a batch of the provider answers is the history as it was: messages that have arrived since join after the answer.
+    // What a batch of the provider answers is the history as it was: messages that have arrived
+    // since join after the answer.
     const steering = turn.journal.attempt.hop === null ? await findSteering(context, turn) : null;
     if (steering !== null) await storeStep(context, turn, steering);
     stopAtBoundary(context, turn);
@@ -67,8 +69,8 @@ export async function runToolLoop(context: TurnContext, turn: OpenedTurn): Promi
 }
 
 /**
- * Commits an answer that calls tools, runs them, and commits their results: two writes, or one when all are read-only. A tool that
- * ends the turn leaves the last of them to that end: it is returned.
+ * Commits an answer that calls tools, runs them, and commits their results: two writes, or one when
+ * all are read-only. A tool that ends the turn leaves the last of them to that end: it is returned.
  */
 async function takeStep(
   context: TurnContext,
@@ -114,7 +116,10 @@ async function commitUnlessLast(
   return null;
 }
 
-/** The part of a write that every answer has in common: entry, call, and the text that was not streamed out yet. */
+/**
+ * The part of a write that every answer has in common: entry, call, and the text that was not
+ * streamed out yet.
+ */
 export async function answerWrite(
   context: TurnContext,
   turn: OpenedTurn,
@@ -135,7 +140,10 @@ export async function answerWrite(
   };
 }
 
-/** An earlier worker may have left an answer whose calls have no results: they come first. Returns as `takeStep` does. */
+/**
+ * An earlier worker may have left an answer whose calls have no results: they come first. Returns
+ * as `takeStep` does.
+ */
 async function finishOpenCalls(context: TurnContext, turn: OpenedTurn): Promise<TurnWrite | null> {
   const last = turn.journal.at.lastEntry;
   if (last.kind !== 'answer') return null;
@@ -169,8 +177,8 @@ function stopAtBoundary(context: TurnContext, turn: OpenedTurn): void {
   if (context.isDraining()) throw new TurnStopped({ kind: 'shutdown', message: 'The worker is shutting down.' });
 }
 
-// Who gives the next answer of a turn. The built-in harness calls the model; a plugin's harness is called instead of it, and its answers are
-// committed by the same journal.
+// Who gives the next answer of a turn. The built-in harness calls the model; a plugin's harness is
+// called instead of it, and its answers are committed by the same journal.
 
 /** The next answer of a turn, from its harness. Throws as `askModel` does. */
 export async function nextAnswer(context: TurnContext, turn: OpenedTurn): Promise<AnsweredCall> {
@@ -227,12 +235,16 @@ function brokenBy(error: unknown): BrokenCall {
   return { status: 'failed', error: { code: 'harness_failed', message: cutHead(storableText(message), 2000) } };
 }
 
-// Steering: messages that reach a turn while it runs. Each write of the turn returns the number of the last message that is meant for
-// it; when that is new, the worker reads the inbox. What it finds is recorded as an entry of the turn, and the rows are stamped with
-// the turn in the same write (G1): a crash leaves either both or neither. Messages that arrive too late are the next turn, from the
-// same rows.
+// Steering: messages that reach a turn while it runs. Each write of the turn returns the number of
+// the last message that is meant for it; when that is new, the worker reads the inbox. What it
+// finds is recorded as an entry of the turn, and the rows are stamped with the turn in the same
+// write (G1): a crash leaves either both or neither. Messages that arrive too late are the next
+// turn, from the same rows.
 
-/** The write by which messages join the turn now; null when there are none. No round trip unless a message for this turn has come. */
+/**
+ * The write by which messages join the turn now; null when there are none. No round trip unless a
+ * message for this turn has come.
+ */
 export async function findSteering(context: TurnContext, turn: OpenedTurn): Promise<TurnWrite | null> {
   const { journal } = turn;
   const { steerSeq } = journal.at;
@@ -291,7 +303,8 @@ function* steeringWrite(
   };
 }
 
-// Steered now and answered again in its own turn: that turn's input is new, and has this message as its only cause.
+// Steered now and answered again in its own turn: that turn's input is new, and has this message as
+// its only cause.
 function toFollowUps({ id, mode, body, route }: WaitingInput): TakenSteers['followUps'] {
   if (mode !== 'steer-backlog') return [];
   return [{ id: newId<MessageId>(), causeKey: `follow-up:${id}`, body: JSON.stringify(body), route }];

@@ -1,5 +1,5 @@
-// What the configuration says in every system prompt of an agent. Made once per configuration and agent: it does not change while
-// a process runs, and must be the same in all of them.
+// What the configuration says in every system prompt of an agent. Made once per configuration and
+// agent: it does not change while a process runs, and must be the same in all of them.
 import { createHash, createHmac } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import os from 'node:os';
@@ -30,7 +30,10 @@ export type AgentFacts = Pick<
 
 const HASH_CHARS = 12;
 const DOCS_MAX = 50;
-/** The pages of Holdfast's own documentation that help an agent and its user; the others are for who operates or develops it. */
+/**
+ * The pages of Holdfast's own documentation that help an agent and its user; the others are for who
+ * operates or develops it.
+ */
 const PAGES = new Set(
   'batches cli configuration costs deliveries plugins prompts schedule sessions tools'
     .split(' ')
@@ -47,7 +50,10 @@ interface KnownFacts {
 
 const factsOfConfig = new WeakMap<Config, Map<string, KnownFacts>>();
 
-/** The facts of the configuration for an agent's prompts; the same object until the configuration is reloaded with other facts. */
+/**
+ * The facts of the configuration for an agent's prompts; the same object until the configuration is
+ * reloaded with other facts.
+ */
 export function readAgentFacts(config: Config, agent: AgentSettings): AgentFacts {
   let known = factsOfConfig.get(config);
   if (known === undefined) factsOfConfig.set(config, (known = new Map()));
@@ -94,7 +100,10 @@ function buildFacts(config: Config, agent: AgentSettings): AgentFacts {
   };
 }
 
-/** The Markdown files of a folder, by name, without those that agents have no use for; none when it cannot be read. */
+/**
+ * The Markdown files of a folder, by name, without those that agents have no use for; none when it
+ * cannot be read.
+ */
 function docsIn(path: string): string[] {
   try {
     const entries = readdirSync(path, { withFileTypes: true });
@@ -136,7 +145,9 @@ function listContributions({ promptContribution }: AgentSettings): AttributedCon
   ];
 }
 
-/** Only what holds in every worker: with `auto` each decides for itself whether it has a sandbox. */
+/**
+ * Only what holds in every worker: with `auto` each decides for itself whether it has a sandbox.
+ */
 function pickSandbox({ sandbox, tools }: Config): Pick<SystemPromptInput, 'sandbox' | 'execSandbox'> {
   const { enabled, runtime, network, hostMount, workspaceAccess, browserUrl } = sandbox;
   if (runtime !== 'external' && tools.exec.sandbox === 'required') {

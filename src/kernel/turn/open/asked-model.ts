@@ -1,5 +1,6 @@
-// Which model a turn asks: the one that it was opened with, or one of the fallbacks of its agent. What its requests are made of from a fallback on
-// is stored with each of its calls, so that they stay derivable, and the entries that it writes can be distinguished from those of the model
+// Which model a turn asks: the one that it was opened with, or one of the fallbacks of its agent.
+// What its requests are made of from a fallback on is stored with each of its calls, so that they
+// stay derivable, and the entries that it writes can be distinguished from those of the model
 // before: thinking is signed by its model.
 import { factsOfModel, modelRefOf, type AgentSettings, type ThinkingLevel } from '../../../config.ts';
 import { withModel } from '../../../history/past.ts';
@@ -31,7 +32,10 @@ import { BUILT_IN_HARNESS, selectHarness } from '../../../core/harness-selection
 import { hasEffects } from '../../../core/session-key.ts';
 import { TurnFailed } from '../turn-stop.ts';
 
-/** A model as `provider/model`, and why a turn continues with it; null: it is the first again, or that is not known. */
+/**
+ * A model as `provider/model`, and why a turn continues with it; null: it is the first again, or
+ * that is not known.
+ */
 export interface NextModel {
   model: string;
   reason: string | null;
@@ -51,8 +55,9 @@ export function fallbacksLeft(turn: OpenedTurn): readonly string[] {
 }
 
 /**
- * Continues with the model that an earlier attempt has stepped down to; null: it has asked none but the one that it was opened with. Without the
- * provider of that model, which is not configured any more, it begins with the first again.
+ * Continues with the model that an earlier attempt has stepped down to; null: it has asked none but
+ * the one that it was opened with. Without the provider of that model, which is not configured any
+ * more, it begins with the first again.
  */
 export function resumeFallback(context: TurnContext, turn: OpenedTurn, next: NextModel | null): void {
   if (next === null) return;
@@ -70,7 +75,10 @@ export function toCallView(turn: OpenedTurn, view: CallView | null): CallView | 
   return Object.keys(facts).length === 0 ? view : { ...view, ...facts };
 }
 
-/** Which model wrote which entries, as far as the session knows; before the first change all were the turn's own. */
+/**
+ * Which model wrote which entries, as far as the session knows; before the first change all were
+ * the turn's own.
+ */
 function modelsBefore({ journal, chain }: OpenedTurn): readonly ModelSpan[] {
   const { sessionView, request, requests } = journal.attempt;
   const { scope } = requests.rules.view;
@@ -81,7 +89,10 @@ function modelsBefore({ journal, chain }: OpenedTurn): readonly ModelSpan[] {
   );
 }
 
-/** Lets a turn ask another model from its next call on. The next write of the turn stores for the session which entries that model writes. */
+/**
+ * Lets a turn ask another model from its next call on. The next write of the turn stores for the
+ * session which entries that model writes.
+ */
 export function askInstead(context: TurnContext, turn: OpenedTurn, next: NextModel): void {
   const { at, attempt } = turn.journal;
   const named = namedOf(next);
@@ -91,7 +102,10 @@ export function askInstead(context: TurnContext, turn: OpenedTurn, next: NextMod
   askFrom(context, turn, next, models);
 }
 
-/** Chooses the key of the next call: the session's first one that is let through. What keys of other scopes have written is then shown without reasoning. */
+/**
+ * Chooses the key of the next call: the session's first one that is let through. What keys of other
+ * scopes have written is then shown without reasoning.
+ */
 export function takeKey(context: TurnContext, turn: OpenedTurn, way: ComingCall['way']): void {
   if (way === 'harness') return;
   const { request, requests, fallback } = turn.journal.attempt;
@@ -117,8 +131,8 @@ function namedOf({ model, key }: NextModel): NamedModel {
 }
 
 /**
- * Lets a turn show what is written so far without what its models need back, in this and in later turns. False: it does so already, and it was
- * refused for another reason.
+ * Lets a turn show what is written so far without what its models need back, in this and in later
+ * turns. False: it does so already, and it was refused for another reason.
  */
 export function leaveOutOrigins(turn: OpenedTurn): boolean {
   return leaveOut(turn, 'originsAfterSeq');
@@ -153,7 +167,10 @@ function isImage({ type }: { type: string }): boolean {
   return type === 'image';
 }
 
-/** Reads what is known of how the model takes requests: what all workers know, and what this turn has learned of it. */
+/**
+ * Reads what is known of how the model takes requests: what all workers know, and what this turn
+ * has learned of it.
+ */
 export function takeTraits({ models }: TurnContext, { journal }: OpenedTurn): void {
   const { request, traits } = journal.attempt;
   journal.note({ traits: { ...models.known.find(request).traits, ...traits } });
@@ -171,7 +188,10 @@ export async function rememberTraits({ models, database }: TurnContext, { journa
   );
 }
 
-/** Notes what a refusal says about the model, for the next request. False: it was known, and the request was refused all the same. */
+/**
+ * Notes what a refusal says about the model, for the next request. False: it was known, and the
+ * request was refused all the same.
+ */
 export function learnTrait({ journal }: OpenedTurn, learned: ModelTraits): boolean {
   const { traits } = journal.attempt;
   const isKnown = Object.entries(learned).every(([name, value]) => traits[name as keyof ModelTraits] === value);
@@ -205,10 +225,14 @@ function askFrom(context: TurnContext, turn: OpenedTurn, next: NextModel, models
   });
 }
 
-// Which harness answers a turn: chosen once, when the turn is opened, and stored with it. A turn that a harness has started is never continued
-// by another: when that harness fails, or no longer exists, the turn fails (G11).
+// Which harness answers a turn: chosen once, when the turn is opened, and stored with it. A turn
+// that a harness has started is never continued by another: when that harness fails, or no longer
+// exists, the turn fails (G11).
 
-/** What the opening of a turn decides about its harness; `failure`: the one that must answer is not there. */
+/**
+ * What the opening of a turn decides about its harness; `failure`: the one that must answer is not
+ * there.
+ */
 export function chooseHarness(
   context: TurnContext,
   agent: AgentSettings,

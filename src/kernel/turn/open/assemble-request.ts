@@ -1,5 +1,5 @@
-// Assembles what stays the same through a turn: system prompt, tools, model. Pure: equal inputs give equal bytes, so that the
-// provider's prompt cache holds (and a retry sends the same).
+// Assembles what stays the same through a turn: system prompt, tools, model. Pure: equal inputs
+// give equal bytes, so that the provider's prompt cache holds (and a retry sends the same).
 import { modelRefOf, type AgentSettings, type Config, type ThinkingLevel } from '../../../config.ts';
 import {
   modelNameOf,
@@ -52,13 +52,19 @@ export interface SystemChoices {
   contributions: readonly AttributedContribution[];
 }
 
-/** The last prompt of a chat in a workspace: turns with unchanged inputs share its objects and everything derived from them. */
+/**
+ * The last prompt of a chat in a workspace: turns with unchanged inputs share its objects and
+ * everything derived from them.
+ */
 const lastWritten = new WeakMap<
   ChatFacts,
   WeakMap<SessionWorkspace, { choices: SystemChoices; sections: WrittenSection[] }>
 >();
 
-/** The sections of a turn's system prompt; the same array as for the turn before when nothing has changed. */
+/**
+ * The sections of a turn's system prompt; the same array as for the turn before when nothing has
+ * changed.
+ */
 export function systemSections(choices: SystemChoices): WrittenSection[] {
   let ofChat = lastWritten.get(choices.chat);
   if (ofChat === undefined) lastWritten.set(choices.chat, (ofChat = new WeakMap()));
@@ -90,7 +96,10 @@ function buildSections(choices: SystemChoices): WrittenSection[] {
   ].filter(({ text }) => text !== '');
 }
 
-/** The unchanging part of a turn's requests, the positions of the sections of its system prompt, and the names of a client's tools. */
+/**
+ * The unchanging part of a turn's requests, the positions of the sections of its system prompt, and
+ * the names of a client's tools.
+ */
 export function assembleRequest(
   sections: readonly WrittenSection[],
   {
@@ -158,8 +167,8 @@ function join(sections: readonly WrittenSection[]): JoinedSystem {
 }
 
 /**
- * The model of a turn as `provider/model`, from a name or an alias. Throws `TurnFailed` for one that cannot be used: `providers` are
- * those that are served.
+ * The model of a turn as `provider/model`, from a name or an alias. Throws `TurnFailed` for one
+ * that cannot be used: `providers` are those that are served.
  */
 export function modelFor(agent: AgentSettings, wanted: string, providers: readonly string[]): string {
   const ref = modelRefOf(agent, wanted);

@@ -1,6 +1,7 @@
-// Assembles a turn: from the claim to everything that its opening commits. A pipeline of named steps, read once from top to
-// bottom. Effects happen here at the edges (files, hooks, images); their results are passed to pure functions. A prompt that
-// cannot be assembled must still be answered: the turn is then opened with the bare texts and ends with the reason.
+// Assembles a turn: from the claim to everything that its opening commits. A pipeline of named
+// steps, read once from top to bottom. Effects happen here at the edges (files, hooks, images);
+// their results are passed to pure functions. A prompt that cannot be assembled must still be
+// answered: the turn is then opened with the bare texts and ends with the reason.
 import type { RequestBase } from '../../../core/model-request.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { factsOfModel, type Config, type ThinkingLevel } from '../../../config.ts';
@@ -53,7 +54,10 @@ export interface Assembly {
   failure: TurnFailed | null;
 }
 
-/** Assembles a turn. Throws only for faults that pass (`isPassingFault`); everything else is in `failure`. */
+/**
+ * Assembles a turn. Throws only for faults that pass (`isPassingFault`); everything else is in
+ * `failure`.
+ */
 export async function assembleTurn(context: TurnContext, material: TurnMaterial): Promise<Assembly> {
   try {
     return await assemble(context, material);
@@ -113,7 +117,10 @@ interface WrittenSystem {
   groupIntro: GroupActivation | null;
 }
 
-/** The system prompt before plugins change it, and the model that it is for. Throws `TurnFailed` for one that cannot be used. */
+/**
+ * The system prompt before plugins change it, and the model that it is for. Throws `TurnFailed` for
+ * one that cannot be used.
+ */
 function writeSystem(
   { config, plugins, model: port }: TurnContext,
   { agent, claim }: TurnMaterial,
@@ -223,7 +230,10 @@ function checkAgent({ agent, claim }: TurnMaterial): void {
   throw new TurnFailed('unknown_agent', `The configuration has no agent "${claim.session.agentId}".`);
 }
 
-/** The role to explain in this turn: the agent's in a group, as long as the transcript does not contain it. */
+/**
+ * The role to explain in this turn: the agent's in a group, as long as the transcript does not
+ * contain it.
+ */
 function chooseGroupIntro(config: Config, message: InboundMessage | null, view: SessionView): GroupActivation | null {
   if (message === null || isDirect(message)) return null;
   const { accounts = {}, ...ofChannel } = config.channels.platforms[channelOf(message)] ?? {};
@@ -251,8 +261,8 @@ function failed(context: TurnContext, { claim, inputs, agent }: TurnMaterial, er
   };
 }
 
-// The images of a turn: those that its prompt names and its messages bring, loaded once and kept as snapshots, and those of earlier
-// prompts that its requests still show.
+// The images of a turn: those that its prompt names and its messages bring, loaded once and kept as
+// snapshots, and those of earlier prompts that its requests still show.
 
 export interface TurnImagesInput {
   /** The user prompt so far. */
@@ -322,8 +332,8 @@ function listImagePaths({ path, type }: Media): string[] {
   return type?.toLowerCase().startsWith('image/') === true || isImagePath(path) ? [path] : [];
 }
 
-// Under the note of the attachments when there is one such note, else at the end: before an untrusted body, a note could be taken
-// for a part of it.
+// Under the note of the attachments when there is one such note, else at the end: before an
+// untrusted body, a note could be taken for a part of it.
 function withNotes(parts: readonly PromptPart[], notes: readonly string[]): PromptPart[] {
   if (notes.length === 0) return [...parts];
   // The paths in them came from outside.

@@ -1,5 +1,5 @@
-// What makes an open turn, from whatever it comes: messages, a compaction, or the rows that an earlier worker left. The statement that
-// opens a new one is sent here, too.
+// What makes an open turn, from whatever it comes: messages, a compaction, or the rows that an
+// earlier worker left. The statement that opens a new one is sent here, too.
 import type { RequestBase } from '../../../core/model-request.ts';
 import type { Entry } from '../../../core/entry.ts';
 import type { EntryId, TurnId } from '../../../core/ids.ts';
@@ -37,7 +37,10 @@ interface TurnParts extends Pick<OpenedTurn, 'id' | 'kind' | 'session' | 'agent'
   thinking: string | null;
   /** The number of the session's last entry. */
   baseSeq: number;
-  /** The size of the context: tokens of this turn's last call, those reported for the last call of any turn, and those added since. */
+  /**
+   * The size of the context: tokens of this turn's last call, those reported for the last call of
+   * any turn, and those added since.
+   */
   tokens: { last: number; reported: number; added: number };
   /** What an earlier worker left of it; null: it is new. */
   earlier: OpenTurn | null;
@@ -54,7 +57,10 @@ export type NewTurnParts = Omit<TurnParts, 'sessionView' | 'promptSeq' | 'baseSe
     orphans: readonly { seq: number }[];
   };
 
-/** Opens a new turn; null: the session was stopped meanwhile. Throws `TurnStopped` when the lock is gone. */
+/**
+ * Opens a new turn; null: the session was stopped meanwhile. Throws `TurnStopped` when the lock is
+ * gone.
+ */
 export async function openNewTurn(context: TurnContext, opening: NewTurnParts): Promise<OpenedTurn | null> {
   const { prompt, promptParts, orphans, overflow, eventIds, sessionView, ...parts } = opening;
   const { id, kind, session, held, transcript, inputs, request, view, thinking } = parts;

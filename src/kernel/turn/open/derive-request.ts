@@ -1,6 +1,7 @@
-// Derives the request of a model call that was made: from the snapshots that its turn was opened with, the views that its turn and
-// itself were stored with, and the entries that it showed, whatever their state is now. Nothing of it is stored twice; the hash of
-// the body that was sent proves that it is the same.
+// Derives the request of a model call that was made: from the snapshots that its turn was opened
+// with, the views that its turn and itself were stored with, and the entries that it showed,
+// whatever their state is now. Nothing of it is stored twice; the hash of the body that was sent
+// proves that it is the same.
 import { createHash } from 'node:crypto';
 import { isPaidPurpose, type ModelRequest, type SystemBlock, type ToolSpec } from '../../../core/model-request.ts';
 import { samplingAt } from '../../../core/input-options.ts';
@@ -34,13 +35,19 @@ export interface DerivedRequest {
   /** The hash of the bytes that were sent, in hex; null: none were. */
   requestSha256: string | null;
   /**
-   * Whether the body as it is derived here has the same hash; null when nothing was sent, or when it went to a provider of a plugin in
-   * a form that only the plugin knows.
+   * Whether the body as it is derived here has the same hash; null when nothing was sent, or when
+   * it went to a provider of a plugin in a form that only the plugin knows.
    */
   matches: boolean | null;
-  /** The body in the form of another API, as text; null: `request` is the body, or the form cannot be written here. */
+  /**
+   * The body in the form of another API, as text; null: `request` is the body, or the form cannot
+   * be written here.
+   */
   body: string | null;
-  /** Whose words it is made of, in the order of the provider's cache: tools, system prompt, messages. */
+  /**
+   * Whose words it is made of, in the order of the provider's cache: tools, system prompt,
+   * messages.
+   */
   parts: RequestPart[];
 }
 
@@ -116,7 +123,10 @@ function pickAskedModel({ turnView, model, view: ofCall }: StoredCall) {
 /** A body; that of a request in a batch of the provider has no `stream`. */
 type SentBody = ReturnType<typeof toBatchParams> & Partial<Pick<WireRequest, 'stream'>>;
 
-/** The body of a request. The rows do not say whether its answer was streamed or came in a batch, so the hash decides. */
+/**
+ * The body of a request. The rows do not say whether its answer was streamed or came in a batch, so
+ * the hash decides.
+ */
 function encodeBody(request: ModelRequest, sentSha256: string | null): { request: SentBody; sha256: string } {
   const streamed = hashed(toWireRequest(request, { isStreaming: true }));
   const others = [toWireRequest(request, { isStreaming: false }), toBatchParams(request)].map(hashed);
@@ -127,7 +137,10 @@ function hashed(request: SentBody): { request: SentBody; sha256: string } {
   return { request, sha256: createHash('sha256').update(JSON.stringify(request)).digest('hex') };
 }
 
-/** The body for another API; null: the Messages API is asked, or what knows the form of the other is not here any more. */
+/**
+ * The body for another API; null: the Messages API is asked, or what knows the form of the other is
+ * not here any more.
+ */
 async function writeOther(
   request: ModelRequest,
   { sessionKey, requestSha256 }: StoredCall,

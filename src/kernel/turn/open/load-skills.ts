@@ -1,5 +1,6 @@
-// The skills of a workspace, read from `skills/<folder>/SKILL.md`. Only files inside the workspace are read, also through links; a
-// file that cannot be read or has no description is not a skill, and does not affect others. A file is read again only when it has changed.
+// The skills of a workspace, read from `skills/<folder>/SKILL.md`. Only files inside the workspace
+// are read, also through links; a file that cannot be read or has no description is not a skill,
+// and does not affect others. A file is read again only when it has changed.
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { isMap, isScalar, parseDocument } from 'yaml';
@@ -15,7 +16,10 @@ const SKILL_FILE = 'SKILL.md';
 /** The head of a file is at its beginning: no more than this is read, in bytes. */
 const FILE_BYTES_MAX = 32 * 1024;
 const FOLDERS_MAX = 300;
-/** More than the name and the description need; a longer text would hold up other turns while it is parsed. */
+/**
+ * More than the name and the description need; a longer text would hold up other turns while it is
+ * parsed.
+ */
 const HEAD_CHARS_MAX = 8_000;
 const NAME_CHARS_MAX = 64;
 const DESCRIPTION_CHARS_MAX = 1024;
@@ -84,7 +88,10 @@ async function loadSkill(workspaceDir: string, folder: string, before: SeenSkill
   };
 }
 
-/** The skill that a SKILL.md describes; null when its head names no description. Without a name it has that of its folder. */
+/**
+ * The skill that a SKILL.md describes; null when its head names no description. Without a name it
+ * has that of its folder.
+ */
 export function readSkill(content: string, file: { folder: string; location: string }): Skill | null {
   const lines = content.replace(/^\uFEFF/, '').split(/\r\n?|\n/);
   const end = lines.indexOf('---', 1);

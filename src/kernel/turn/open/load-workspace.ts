@@ -1,5 +1,6 @@
-// The workspace files that a prompt shows, read from disk: those inside the workspace alone, see read-inside.ts. Many sessions may
-// begin together, so the workspace is checked at most once in a short interval, and a file is read again only when it has changed.
+// The workspace files that a prompt shows, read from disk: those inside the workspace alone, see
+// read-inside.ts. Many sessions may begin together, so the workspace is checked at most once in a
+// short interval, and a file is read again only when it has changed.
 import { resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { LRUCache } from 'lru-cache';
@@ -10,7 +11,9 @@ import { readInside, type SeenFile } from './read-inside.ts';
 export interface WorkspaceLimits {
   /** The most of one file that is read, in bytes; absent: 1 MiB. */
   fileBytesMax?: number;
-  /** The maximum age of a cached answer, in milliseconds; absent: 25. Zero reads the disk each time. */
+  /**
+   * The maximum age of a cached answer, in milliseconds; absent: 25. Zero reads the disk each time.
+   */
   freshForMs?: number;
 }
 
@@ -36,9 +39,9 @@ export function createWorkspaceCache(): WorkspaceCache {
 const sharedCache = createWorkspaceCache();
 
 /**
- * The named files of a workspace, in the order of their names; `content` is null for what is not there, is no regular file, or
- * lies outside. Throws `WorkspaceFileError` for a file that is there and cannot be read: a turn must not run without
- * instructions that exist.
+ * The named files of a workspace, in the order of their names; `content` is null for what is not
+ * there, is no regular file, or lies outside. Throws `WorkspaceFileError` for a file that is there
+ * and cannot be read: a turn must not run without instructions that exist.
  */
 export function loadWorkspaceFiles(
   workspaceDir: string,
@@ -70,7 +73,10 @@ function measureSize(seen: ReadonlyMap<string, SeenFile>): number {
   return [...seen.values()].reduce((sum, { content }) => sum + 2 * (content?.length ?? 0), 1);
 }
 
-/** A turn does not fail because of a file in another encoding: its instructions are shown as far as they can be read. */
+/**
+ * A turn does not fail because of a file in another encoding: its instructions are shown as far as
+ * they can be read.
+ */
 function formatNote(name: string): string {
   return `[${name} ${NOT_TEXT}: what could not be read is shown as \uFFFD. Convert it to UTF-8.]`;
 }

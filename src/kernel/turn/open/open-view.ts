@@ -1,5 +1,6 @@
-// What the opening of a turn decides about the past that its requests show. Decided once, from the configuration and the transcript,
-// and stored with the turn: a retry, a later step and a later view of the request see the same past.
+// What the opening of a turn decides about the past that its requests show. Decided once, from the
+// configuration and the transcript, and stored with the turn: a retry, a later step and a later
+// view of the request see the same past.
 import type { AgentSettings } from '../../../config.ts';
 import type { ImageBlock } from '../../../core/content.ts';
 import type { EntryProvenance } from '../../../core/entry.ts';
@@ -31,12 +32,18 @@ import { given } from '../../../core/json.ts';
 export interface Past {
   /** The part of the turn's view that it decides. */
   view: Pick<TurnRequestSettings, 'historyLimit' | 'heartbeatAckCharsMax'>;
-  /** Prompts at its end that have no answer and that leave the active path, oldest first; empty when they stay. */
+  /**
+   * Prompts at its end that have no answer and that leave the active path, oldest first; empty when
+   * they stay.
+   */
   orphans: readonly ViewEntry[];
   isGroup: boolean;
   /** True when it shows entries of before this number. */
   reachesBefore: (seq: number) => boolean;
-  /** The messages of the past as the turn will show them, without its own prompt and what plugins put in front. */
+  /**
+   * The messages of the past as the turn will show them, without its own prompt and what plugins
+   * put in front.
+   */
   messages: () => readonly ModelMessage[];
 }
 
@@ -74,7 +81,10 @@ export interface AssembledViews {
   failure: object | null;
 }
 
-/** The views that the opening of a turn stores; `sessionView` is null when the session's stays as it is. */
+/**
+ * The views that the opening of a turn stores; `sessionView` is null when the session's stays as it
+ * is.
+ */
 export function completeViews(
   session: ClaimedSession,
   past: Past,
@@ -107,7 +117,9 @@ export function providerView({ provider }: Pick<RequestBase, 'provider'>): Pick<
   return given({ provider });
 }
 
-/** The scope of the key by which a model is asked, according to its view; `default` is not written. */
+/**
+ * The scope of the key by which a model is asked, according to its view; `default` is not written.
+ */
 export function scopeView(
   { model: client }: Pick<TurnContext, 'model'>,
   { key, ...model }: NamedModel,
@@ -117,7 +129,10 @@ export function scopeView(
   return scope === DEFAULT_KEY ? {} : { scope };
 }
 
-/** The family of a request's provider, according to its view: the form in which it accepts the history. */
+/**
+ * The family of a request's provider, according to its view: the form in which it accepts the
+ * history.
+ */
 export function familyView(
   { model }: Pick<TurnContext, 'model'>,
   { provider }: Pick<RequestBase, 'provider'>,
@@ -134,13 +149,19 @@ export function viewWith(
   return { ...view, ...given({ family, scope }), models };
 }
 
-/** True when not all of the past is known to be of one model: a fork begins with entries whose model is not recorded. */
+/**
+ * True when not all of the past is known to be of one model: a fork begins with entries whose model
+ * is not recorded.
+ */
 function isMixed(past: Past, models: readonly ModelSpan[] | undefined): models is readonly ModelSpan[] {
   const [first] = models ?? [];
   return models !== undefined && first !== undefined && (models.length > 1 || past.reachesBefore(first.seq));
 }
 
-/** What says how a turn's requests are made, with all that its view only names. Reads what this worker has not seen yet. */
+/**
+ * What says how a turn's requests are made, with all that its view only names. Reads what this
+ * worker has not seen yet.
+ */
 export async function viewRules(
   context: TurnContext,
   { view, promptSeq, model }: Pick<ViewRules, 'view' | 'promptSeq' | 'model'>,
@@ -151,7 +172,10 @@ export async function viewRules(
   return { view, promptSeq, model, ...resolveBlobs(view, blobs) };
 }
 
-/** The values that a view refers to, from the snapshots that were read for it. The opening of a turn stored them under these hashes. */
+/**
+ * The values that a view refers to, from the snapshots that were read for it. The opening of a turn
+ * stored them under these hashes.
+ */
 export function resolveBlobs(
   view: TurnRequestSettings,
   blobs: ReadonlyMap<string, unknown>,
@@ -162,7 +186,9 @@ export function resolveBlobs(
   };
 }
 
-/** The limits and the thinking that a turn was opened with; undefined when its view does not say. */
+/**
+ * The limits and the thinking that a turn was opened with; undefined when its view does not say.
+ */
 export function toThinkingRequest({
   maxTokens,
   thinking,
@@ -175,7 +201,10 @@ export function toThinkingRequest({
   return { maxTokens, ...given({ thinking: thinking ?? budget, effort }) };
 }
 
-/** The origin of the prompt of these inputs; null: all of it is an owner's. `isOfOthers`: it has words of others beside them. */
+/**
+ * The origin of the prompt of these inputs; null: all of it is an owner's. `isOfOthers`: it has
+ * words of others beside them.
+ */
 export function deriveProvenance(
   inputs: readonly Pick<WaitingInput, 'kind' | 'body'>[],
   { ownerIds, isOfOthers = false }: { ownerIds: readonly string[]; isOfOthers?: boolean },

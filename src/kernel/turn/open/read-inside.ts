@@ -1,5 +1,5 @@
-// Reads files that a prompt shows: only regular files inside the workspace, also through links, and of a file that is too large the beginning and the
-// end.
+// Reads files that a prompt shows: only regular files inside the workspace, also through links, and
+// of a file that is too large the beginning and the end.
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decodeToShow, detectEncoding, fromWholeCharacter } from '../../../core/text.ts';
@@ -19,7 +19,10 @@ export class WorkspaceFileError extends Error {
   }
 }
 
-/** A file as it was under its stamp; without a stamp it is read again. Null content: there is no such file inside. */
+/**
+ * A file as it was under its stamp; without a stamp it is read again. Null content: there is no
+ * such file inside.
+ */
 export interface SeenFile {
   stamp: string | null;
   content: string | null;
@@ -41,7 +44,10 @@ const SETTLED_MS = 2_000;
 
 const ELISION = '\n\n[...]\n\n';
 
-/** A file of the workspace by its name. Throws `WorkspaceFileError` for one that is there and cannot be read. */
+/**
+ * A file of the workspace by its name. Throws `WorkspaceFileError` for one that is there and cannot
+ * be read.
+ */
 export async function readInside(
   name: string,
   { workspaceDir, bytesMax, before }: WorkspaceReading,

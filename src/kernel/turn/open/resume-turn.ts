@@ -1,5 +1,6 @@
-// Resumes a turn that an earlier worker left open. Nothing is built again: prompt and entries are read back, system prompt
-// and tools come from the snapshots that the turn was opened with, and the journal says how far it got.
+// Resumes a turn that an earlier worker left open. Nothing is built again: prompt and entries are
+// read back, system prompt and tools come from the snapshots that the turn was opened with, and the
+// journal says how far it got.
 import { factsOfModel } from '../../../config.ts';
 import { refOfModel } from '../../../core/models.ts';
 import { DEATHS_MAX } from '../../rules/process-deaths.ts';
@@ -21,8 +22,8 @@ import { resumeFallback } from './asked-model.ts';
 import { TurnFailed } from '../turn-stop.ts';
 
 /**
- * After so many model calls in a row whose end could not be stored, a turn fails: with any cause, another call would cost money again
- * (G16).
+ * After so many model calls in a row whose end could not be stored, a turn fails: with any cause,
+ * another call would cost money again (G16).
  */
 const LOST_CALLS_MAX = 10;
 
@@ -43,7 +44,8 @@ export async function resumeTurn(
   if (open.kind !== 'compaction' && !isGivenUp && transcript.last === null) {
     throw new Error(`The turn ${open.id} is open but its prompt is not on the active path.`);
   }
-  // A parked turn is claimed many times during an outage. The lines of the outage say so; a line for each claim would repeat them.
+  // A parked turn is claimed many times during an outage. The lines of the outage say so; a line
+  // for each claim would repeat them.
   const isTakenOver = open.park === null;
   if (isTakenOver) context.meter.turnTakenOver(session.lane);
   context.logger[isTakenOver ? 'info' : 'debug'](

@@ -1,6 +1,7 @@
-// The inputs of a session's prompts that must not change during the session: the workspace's files and skills at its start, and the
-// facts of its chat. An edited file becomes visible after a reset; a turn that answers no message keeps the chat of earlier turns, so
-// that the system prompt keeps its bytes.
+// The inputs of a session's prompts that must not change during the session: the workspace's files
+// and skills at its start, and the facts of its chat. An edited file becomes visible after a reset;
+// a turn that answers no message keeps the chat of earlier turns, so that the system prompt keeps
+// its bytes.
 import { lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { shareNext } from '../../../coalesce.ts';
@@ -70,7 +71,10 @@ export interface SessionContextInput {
   changeFiles: (files: readonly WorkspaceFile[]) => Promise<readonly WorkspaceFile[]>;
 }
 
-/** The context of a turn's session: recalled, or made in its first turn. Throws `WorkspaceFileError`. */
+/**
+ * The context of a turn's session: recalled, or made in its first turn. Throws
+ * `WorkspaceFileError`.
+ */
 export async function readSessionContext(context: TurnContext, input: SessionContextInput): Promise<SessionContext> {
   const { view } = input;
   const hashes = [view.workspaceSha256, view.chatSha256].filter((sha256) => sha256 !== undefined);
@@ -101,8 +105,8 @@ async function openWorkspace(context: TurnContext, input: SessionContextInput): 
 
 const CHECKLIST = 'HEARTBEAT.md';
 
-// The list is below the cache boundary and agents edit it as they work, so a poll reads it again. The same file decides whether a
-// poll is needed.
+// The list is below the cache boundary and agents edit it as they work, so a poll reads it again.
+// The same file decides whether a poll is needed.
 async function withChecklist(workspace: SessionWorkspace, { workspaceDir }: AgentSettings): Promise<SessionWorkspace> {
   const at = workspace.files.findIndex(({ name }) => name === CHECKLIST);
   if (at < 0) return workspace;
@@ -123,7 +127,8 @@ interface WorkspaceRead {
   names: readonly string[];
 }
 
-// Many sessions may begin together: those that begin during a read share the next one, which sees every edit made before them.
+// Many sessions may begin together: those that begin during a read share the next one, which sees
+// every edit made before them.
 const readWorkspace = shareNext(readOnce, ({ workspaceDir, names }: WorkspaceRead) =>
   JSON.stringify([workspaceDir, ...names]),
 );
@@ -155,7 +160,10 @@ async function findRepository(place: string): Promise<string | null> {
   return null;
 }
 
-/** The chat that a message names; without a message, or with one from another session without a chat, it does not change. */
+/**
+ * The chat that a message names; without a message, or with one from another session without a
+ * chat, it does not change.
+ */
 function updateChatFacts(message: InboundMessage | null, before: ChatFacts | undefined): ChatFacts {
   if (message === null) return before ?? {};
   const { extraSystemPrompt: _first, changedInstructions: _changed, ...chat } = before ?? {};
@@ -166,8 +174,9 @@ function updateChatFacts(message: InboundMessage | null, before: ChatFacts | und
 }
 
 /**
- * Further instructions stay until a message contains others; an empty text removes them. Those of the first turn keep their place, so that the
- * system prompt keeps its bytes up to the cache boundary.
+ * Further instructions stay until a message contains others; an empty text removes them. Those of
+ * the first turn keep their place, so that the system prompt keeps its bytes up to the cache
+ * boundary.
  */
 function updateInstructions(
   given: string | undefined,
@@ -191,7 +200,8 @@ function toChatFacts(message: InboundMessage): ChatFacts {
   };
 }
 
-// The notes on the agent's workspace at the beginning of a prompt: that its files do not fit, and that its setup is pending.
+// The notes on the agent's workspace at the beginning of a prompt: that its files do not fit, and
+// that its setup is pending.
 
 export interface NotesInput {
   config: Config;
@@ -200,7 +210,10 @@ export interface NotesInput {
   workspace: SessionWorkspace;
   kind: PromptedKind;
   sessionKind: SessionKind;
-  /** The states of the workspace's size that the session has been warned of, as hashes, oldest first. */
+  /**
+   * The states of the workspace's size that the session has been warned of, as hashes, oldest
+   * first.
+   */
   warned: readonly string[];
 }
 
@@ -233,8 +246,8 @@ function budgetWarning({ agent, workspace, kind, warned }: NotesInput): Notes {
   return { parts: [report.part], warned: [...warned, signature].slice(-WARNED_MAX) };
 }
 
-// The session's snapshot of the workspace says whether to check at all; the file itself says whether setup is still pending: it is
-// removed in the middle of a session.
+// The session's snapshot of the workspace says whether to check at all; the file itself says
+// whether setup is still pending: it is removed in the middle of a session.
 async function pendingSetup({
   config,
   agent,

@@ -1,11 +1,13 @@
-// Starts a turn: chooses its inputs, drains its events, assembles its prompt, and commits all of it in one statement. From
-// then on a retry finds everything again (G13).
+// Starts a turn: chooses its inputs, drains its events, assembles its prompt, and commits all of it
+// in one statement. From then on a retry finds everything again (G13).
 //
-// A message that begins a new session (`/new`, `/reset`) waits in the inbox like any other. When its turn starts, the current transcript
-// ends, and the turn is the first of the next one. The same applies to a message after the hour or the idle time of a reset policy.
+// A message that begins a new session (`/new`, `/reset`) waits in the inbox like any other. When
+// its turn starts, the current transcript ends, and the turn is the first of the next one. The same
+// applies to a message after the hour or the idle time of a reset policy.
 //
-// An input may keep workers from opening a turn, for any cause: the prompt code hangs on it, crashes the process or throws. No turn is open
-// then, so the crash count of a turn does not include it; the session counts the claims that were lost (G17).
+// An input may keep workers from opening a turn, for any cause: the prompt code hangs on it,
+// crashes the process or throws. No turn is open then, so the crash count of a turn does not
+// include it; the session counts the claims that were lost (G17).
 import type { RequestBase } from '../../../core/model-request.ts';
 import type { TurnKind } from '../../../core/statuses.ts';
 import { agentOf, isAgent, modelRefOf, type AgentSettings } from '../../../config.ts';
@@ -43,7 +45,10 @@ import { resetDue } from '../../rules/reset-policy.ts';
 import { readLastTalk } from '../../inbox/last-inputs.ts';
 import { resetClaimed } from '../../sessions/reset-session.ts';
 
-/** Opens the next turn of a claimed session; null when there is nothing to take. Throws `TurnStopped` when the lock is gone. */
+/**
+ * Opens the next turn of a claimed session; null when there is nothing to take. Throws
+ * `TurnStopped` when the lock is gone.
+ */
 export async function startTurn(
   context: TurnContext,
   found: ClaimWithTranscript,
@@ -124,7 +129,10 @@ async function openPromptedTurn(
   return turn;
 }
 
-/** Opens a turn that settles the first input as failed, with a dead letter (G17). Nothing of its text is read. */
+/**
+ * Opens a turn that settles the first input as failed, with a dead letter (G17). Nothing of its
+ * text is read.
+ */
 async function giveUpFirst(
   context: TurnContext,
   found: ClaimWithTranscript,
@@ -144,7 +152,10 @@ async function giveUpFirst(
 
 type UnpromptedTurn = Pick<NewTurnParts, 'kind' | 'session' | 'agent' | 'held' | 'transcript' | 'inputs' | 'failure'>;
 
-/** Opens a turn that says nothing to the model. It puts no prompt into the transcript, but is recorded, stopped and resumed like any other. */
+/**
+ * Opens a turn that says nothing to the model. It puts no prompt into the transcript, but is
+ * recorded, stopped and resumed like any other.
+ */
 async function openUnpromptedTurn(context: TurnContext, turn: UnpromptedTurn): Promise<OpenedTurn | null> {
   const { session, agent } = turn;
   const model = modelRefOf(agent, session.model ?? agent.model) ?? agent.model;
@@ -173,7 +184,10 @@ export function buildTranscript(claim: ClaimWithTranscript): Transcript {
   return transcript;
 }
 
-/** The settings of a session's agent; those of the first agent when the configuration no longer has it. */
+/**
+ * The settings of a session's agent; those of the first agent when the configuration no longer has
+ * it.
+ */
 export function resolveSettings(context: TurnContext, session: ClaimedSession): AgentSettings {
   const { config } = context;
   return agentOf(config, isAgent(config, session.agentId) ? session.agentId : (config.agents.list[0]?.id ?? 'main'));
@@ -216,7 +230,10 @@ export function requestsReset({ config }: TurnContext, input: Pick<WaitingInput,
   return isReset(message.text, config.session.resetTriggers) && hasCommands(message, config.owner.ids);
 }
 
-/** Why the reset policy ends the transcript before this message; null: it continues. Reads nothing where there is no policy. */
+/**
+ * Why the reset policy ends the transcript before this message; null: it continues. Reads nothing
+ * where there is no policy.
+ */
 export async function staleReason(
   context: TurnContext,
   { id: sessionId, agentId }: Pick<ClaimedSession, 'id' | 'agentId'>,
@@ -232,7 +249,10 @@ export async function staleReason(
   return resetDue({ policy, timeZone, lastTalkMs, nowMs: firstReceivedMs(input) });
 }
 
-/** When a message first came into its session: one that is retried continues the conversation that it was sent to. */
+/**
+ * When a message first came into its session: one that is retried continues the conversation that
+ * it was sent to.
+ */
 function firstReceivedMs({ id, body, receivedAt }: Pick<WaitingInput, 'id' | 'body' | 'receivedAt'>): number {
   const { deliverAt = 0 } = body as InboundMessage;
   return Math.min(receivedAt, Math.max(timeOfId(id), deliverAt));

@@ -1,5 +1,6 @@
-// Where plugins take part in a turn: what they receive, and how their changes are applied. Their results are part of what the
-// opening of the turn commits, so a retry after a crash finds them and runs no hook again.
+// Where plugins take part in a turn: what they receive, and how their changes are applied. Their
+// results are part of what the opening of the turn commits, so a retry after a crash finds them and
+// runs no hook again.
 import type { AgentSettings } from '../../../config.ts';
 import { viewAfterReset, type SessionView } from '../../../core/view.ts';
 import type { TurnId } from '../../../core/ids.ts';
@@ -58,8 +59,9 @@ export function toPromptFacts({ claim, inputs }: TurnMaterial): PromptFacts {
 }
 
 /**
- * The kind of the prompt that these inputs become: that of the first, since inputs of different kinds never share a turn. A compaction
- * has no prompt; where a kind is needed all the same, it is a message.
+ * The kind of the prompt that these inputs become: that of the first, since inputs of different
+ * kinds never share a turn. A compaction has no prompt; where a kind is needed all the same, it is
+ * a message.
  */
 export function choosePromptedKind(inputs: readonly Pick<WaitingInput, 'kind'>[]): PromptedKind {
   const kind = inputs[0]?.kind ?? 'message';
@@ -81,7 +83,10 @@ export function toTurnFacts({ claim: { session }, inputs, agent, turnId }: TurnM
   };
 }
 
-/** The changes that plugins request. They receive the parts of the prompt as one text, and the history as the turn will show it. */
+/**
+ * The changes that plugins request. They receive the parts of the prompt as one text, and the
+ * history as the turn will show it.
+ */
 export function changesOfPlugins(
   { plugins }: TurnContext,
   material: TurnMaterial,
@@ -92,7 +97,10 @@ export function changesOfPlugins(
   return plugins.changePrompt(event, toTurnFacts(material));
 }
 
-/** Calls the plugins' `llm_input` with the coming request; must be called once, when the turn has been opened. */
+/**
+ * Calls the plugins' `llm_input` with the coming request; must be called once, when the turn has
+ * been opened.
+ */
 export function notifyLlmInput(
   { plugins }: TurnContext,
   material: TurnMaterial,

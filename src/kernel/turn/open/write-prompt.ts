@@ -1,4 +1,5 @@
-// Writes the user prompt of a turn from its claimed inputs.
+// Which of the claimed inputs a turn takes, how much of them fits, and the user prompt that is
+// written from them.
 import type { Config, AgentSettings } from '../../../config.ts';
 import { chooseMessageFeatures } from '../../../config/agent-settings.ts';
 import { formatSummaryLine, type TurnRoom } from '../../../core/queue-mode.ts';
@@ -22,7 +23,10 @@ import { roomTokens } from '../../../compaction/plan-compaction.ts';
 import { CHARS_PER_TOKEN } from '../../../core/content-size.ts';
 import type { ClaimedSession } from '../../sessions/claimed-session.ts';
 
-/** True when the prompt of these inputs mentions messages that were dropped over the cap: one of them is from a sender. */
+/**
+ * True when the prompt of these inputs mentions messages that were dropped over the cap: one of
+ * them is from a sender.
+ */
 export function mentionsOverflow(inputs: readonly WaitingInput[]): boolean {
   return inputs[0]?.kind === 'message';
 }
@@ -78,10 +82,13 @@ function channelLines({ channels }: Config): string[] {
   );
 }
 
-// Runs long work of the core in slices, between which the process serves other sessions, its API and its leases. The core stays pure: it
-// yields where its work can be divided. Work that is shorter than a slice costs no turn of the event loop.
+// Runs long work of the core in slices, between which the process serves other sessions, its API
+// and its leases. The core stays pure: it yields where its work can be divided. Work that is
+// shorter than a slice costs no turn of the event loop.
 
-/** With the longest piece that follows, the folding of a long message, a slice stays below 50 ms. */
+/**
+ * With the longest piece that follows, the folding of a long message, a slice stays below 50 ms.
+ */
 const SLICE_MS = 20;
 
 export async function runInSlices<Result>(clock: Clock, work: Generator<undefined, Result>): Promise<Result> {
@@ -104,13 +111,19 @@ export function beginsTranscript(input: Asking): boolean {
   return toOwnInput(input)?.isFresh === true;
 }
 
-/** True for a poll that only announces a system event, when an earlier prompt has contained that event. */
+/**
+ * True for a poll that only announces a system event, when an earlier prompt has contained that
+ * event.
+ */
 export function isSuperfluous(input: Asking, events: readonly WaitingEvent[]): boolean {
   const eventId = input.kind === 'heartbeat' ? toOwnInput(input)?.eventId : undefined;
   return eventId !== undefined && !events.some(({ id }) => id === eventId);
 }
 
-/** Settles a redundant poll without a turn: no model is called. Throws `TurnStopped` when the lock is lost. */
+/**
+ * Settles a redundant poll without a turn: no model is called. Throws `TurnStopped` when the lock
+ * is lost.
+ */
 export async function leaveOut(context: TurnContext, held: HeldSession, input: WaitingInput): Promise<void> {
   held.assertHeld();
   const { sessionId, epoch } = held;
@@ -120,7 +133,10 @@ export async function leaveOut(context: TurnContext, held: HeldSession, input: W
   if (!isHeld) throw lockLost(held);
 }
 
-/** The settings of a turn with these inputs: its tools, the deadline of a tick, the prompt of what Holdfast has submitted. */
+/**
+ * The settings of a turn with these inputs: its tools, the deadline of a tick, the prompt of what
+ * Holdfast has submitted.
+ */
 export function settingsFor(config: Config, agent: AgentSettings, inputs: readonly Asking[]): AgentSettings {
   const [first] = inputs;
   if (first === undefined) return agent;
@@ -138,8 +154,9 @@ export function settingsFor(config: Config, agent: AgentSettings, inputs: readon
 }
 
 /**
- * The policies of the agent and of the inputs. The items of a batch, which are often the texts of strangers, are answered without a person
- * who reads them first: without a list of what they may use, they only read.
+ * The policies of the agent and of the inputs. The items of a batch, which are often the texts of
+ * strangers, are answered without a person who reads them first: without a list of what they may
+ * use, they only read.
  */
 function policiesFor(
   { tools: { gateway }, owner }: Config,
@@ -160,12 +177,16 @@ function policiesFor(
   return inputs[0]?.kind === 'batch' && !isListed ? [...policies, { readOnly: true }] : policies;
 }
 
-/** Only ticks and polls can set these fields: in messages they are refused when the message is accepted. */
+/**
+ * Only ticks and polls can set these fields: in messages they are refused when the message is
+ * accepted.
+ */
 function toOwnInput({ kind, body }: Asking): OwnInput | null {
   return kind === 'cron' || kind === 'heartbeat' ? (body as OwnInput) : null;
 }
 
-// How much one turn of a session takes: the number of messages that the session or the configuration sets, and what fits into its context.
+// How much one turn of a session takes: the number of messages that the session or the
+// configuration sets, and what fits into its context.
 
 /** The largest number of messages of one turn, and of messages that join it together. */
 export function toCap({ config }: Pick<TurnContext, 'config'>, { queueCap }: Pick<ClaimedSession, 'queueCap'>): number {

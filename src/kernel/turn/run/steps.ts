@@ -1,4 +1,5 @@
-// The steps of a turn (run-turn.ts): each takes a state to the next, and returns a state that it is not made for unchanged.
+// The steps of a turn (run-turn.ts): each takes a state to the next, and returns a state that it is
+// not made for unchanged.
 import type { TurnContext } from '../context.ts';
 import { pickKnown, type ClaimWithTranscript } from '../transcript-cache.ts';
 import { resumeTurn } from '../open/resume-turn.ts';
@@ -69,7 +70,10 @@ export async function loop(context: TurnContext, state: TurnState): Promise<Turn
   }
 }
 
-/** Stops a turn at its deadline, until the returned function is called. A turn that is compacting gets the time of a compaction in addition, once. */
+/**
+ * Stops a turn at its deadline, until the returned function is called. A turn that is compacting
+ * gets the time of a compaction in addition, once.
+ */
 function startDeadline({ agent, held, journal, kind }: OpenedTurn): () => void {
   const { timeoutSeconds, compaction } = agent;
   const stop = (): void =>
@@ -124,13 +128,20 @@ export async function commit(context: TurnContext, state: TurnState): Promise<Tu
   return { kind: 'released', after };
 }
 
-// The states of a turn while `runTurn` runs it. A step takes a state to the next; a state that a step is not made for passes through it.
+// The states of a turn while `runTurn` runs it. A step takes a state to the next; a state that a
+// step is not made for passes through it.
 
-/** The result of the loop, or why there is nothing to loop for: the end of the turn is decided from it. */
+/**
+ * The result of the loop, or why there is nothing to loop for: the end of the turn is decided from
+ * it.
+ */
 export type ResultState = { turn: OpenedTurn } & (
   | ToolLoopResult
   | { kind: 'compacted'; reply: string }
-  /** `isBare`: the database has refused an end of this turn before, so this one takes along nothing but its error. */
+  /**
+   * `isBare`: the database has refused an end of this turn before, so this one takes along nothing
+   * but its error.
+   */
   | { kind: 'failed'; fault: TurnFailed; isBare: boolean }
   | { kind: 'stopped'; why: SessionStop | Extract<StopReason, { kind: 'turn-timeout' }> }
 );
@@ -143,13 +154,17 @@ export type TurnOpenState =
   | { kind: 'parking'; turn: OpenedTurn; wait: TurnWait };
 
 /**
- * How a turn was left, and what is then true. What follows from its last write (`after`) is for the caller to publish, once the session is
- * given back.
- * - `ended`: the turn is closed and its messages are settled; the rings are for messages that arrived meanwhile, for other sessions and for
+ * How a turn was left, and what is then true. What follows from its last write (`after`) is for the
+ * caller to publish, once the session is given back.
+ * - `ended`: the turn is closed and its messages are settled; the rings are for messages that
+ *   arrived meanwhile, for other sessions and for
  *   the outbox.
- * - `released`: nothing is open, or the turn is and no worker holds it; the ring is for another worker.
- * - `parked`: the turn is open and waits for an external event; the ring is for a worker when it was stopped meanwhile.
- * - `lost`: another worker holds the session, or the holder is unknown: nothing more was written; the lease or the reconciler decides.
+ * - `released`: nothing is open, or the turn is and no worker holds it; the ring is for another
+ *   worker.
+ * - `parked`: the turn is open and waits for an external event; the ring is for a worker when it
+ *   was stopped meanwhile.
+ * - `lost`: another worker holds the session, or the holder is unknown: nothing more was written;
+ *   the lease or the reconciler decides.
  * - `busy`, `idle`, `early`: there was nothing to do here.
  */
 export type TurnOutcome =

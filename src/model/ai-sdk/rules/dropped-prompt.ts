@@ -1,5 +1,5 @@
-// Some servers do not refuse a prompt that is too long: they drop its front, and answer without the instructions. It shows in the tokens that they
-// report to have read.
+// Some servers do not refuse a prompt that is too long: they drop its front, and answer without the
+// instructions. It shows in the tokens that they report to have read.
 import type { ContentBlock } from '../../../core/content.ts';
 import { CHARS_PER_TOKEN } from '../../../core/content-size.ts';
 import type { ModelMessage, ModelRequest } from '../../../core/model-request.ts';
@@ -18,17 +18,24 @@ const IMAGE_TOKENS_MAX = 4_000;
 export interface ReadPrompt {
   sentBytes: number;
   readTokens: number | undefined;
-  /** The first message that is new since the last answer of this server; absent: the one after the last answer. */
+  /**
+   * The first message that is new since the last answer of this server; absent: the one after the
+   * last answer.
+   */
   newFrom?: number;
 }
 
-/** About how many tokens the prompt of a request has, when its front was dropped; null: it was not, as far as can be seen. */
+/**
+ * About how many tokens the prompt of a request has, when its front was dropped; null: it was not,
+ * as far as can be seen.
+ */
 export function findDroppedPrompt(
   request: ModelRequest,
   { sentBytes, readTokens, newFrom }: ReadPrompt,
 ): number | null {
   if (readTokens === undefined || readTokens <= 0) return null;
-  // A prompt has no more characters than its request has bytes, so most prompts need no closer look.
+  // A prompt has no more characters than its request has bytes, so most prompts need no closer
+  // look.
   if (readTokens >= (sentBytes / CHARS_PER_TOKEN) * SHARE_MIN) return null;
   const { system, tools, messages } = request;
   const texts = [...system.map(({ text }) => text), ...tools.map((tool) => JSON.stringify(tool)), ...textsIn(messages)];
@@ -39,8 +46,8 @@ export function findDroppedPrompt(
 }
 
 /**
- * True when a server that counts only what its cache did not have has read about this many tokens. It may have to read its last answer again, of which
- * the request has no thoughts.
+ * True when a server that counts only what its cache did not have has read about this many tokens.
+ * It may have to read its last answer again, of which the request has no thoughts.
  */
 function isCountOfNew(messages: readonly ModelMessage[], from: number, readTokens: number): boolean {
   const added = messages.slice(from);
@@ -78,7 +85,10 @@ function textsOf(block: ContentBlock): string[] {
   }
 }
 
-/** Characters that differ from the one before: tokenizers have single tokens for long runs of spaces and dashes. */
+/**
+ * Characters that differ from the one before: tokenizers have single tokens for long runs of spaces
+ * and dashes.
+ */
 function countChanges(texts: readonly string[]): number {
   let count = 0;
   for (const text of texts) {

@@ -1,12 +1,13 @@
-// What a refusal means, in the words of the providers: no two APIs say in the same way that a prompt is too long, that the money is gone or how long
-// to wait. The type that comes out is one of the Messages API, by which `classifyFailure` judges; a test has the words of each server.
+// What a refusal means, in the words of the providers: no two APIs say in the same way that a
+// prompt is too long, that the money is gone or how long to wait. The type that comes out is one of
+// the Messages API, by which `classifyFailure` judges; a test has the words of each server.
 import { isObject } from '../../../core/json.ts';
 import { cutHead, isBlank } from '../../../core/text.ts';
 import { CONTEXT_OVERFLOW, MISSING_REASONING, REFUSED_FORCING, REFUSED_ORIGIN } from '../../../core/failure.ts';
 import { classifyStopReason } from '../../stream/stop-reasons.ts';
 
-// The text of a refusal, in a body of any form: each server has it in another field, a router passes on JSON inside of JSON, and a proxy answers with
-// a page or with nothing.
+// The text of a refusal, in a body of any form: each server has it in another field, a router
+// passes on JSON inside of JSON, and a proxy answers with a page or with nothing.
 
 export interface RefusalBody {
   /** The HTTP status; null: it came inside an answer. */
@@ -41,7 +42,10 @@ function withoutRepeats(texts: readonly string[]): string[] {
   return texts.filter((text, at) => text !== '' && !texts.some((other, place) => place < at && other.includes(text)));
 }
 
-/** The answer of the server that a router asked, as OpenRouter passes it on: JSON as text, or a text; undefined: there is none. */
+/**
+ * The answer of the server that a router asked, as OpenRouter passes it on: JSON as text, or a
+ * text; undefined: there is none.
+ */
 export function findRaw({ metadata }: Record<string, unknown>): unknown {
   const raw = isObject(metadata) ? metadata['raw'] : undefined;
   return typeof raw === 'string' ? parsed(raw) : raw;
@@ -53,7 +57,10 @@ const TEXT_FIELDS =
     ' ',
   );
 
-/** The first texts in a body of any form, by the names of such fields; what a server repeats of the request is in others. */
+/**
+ * The first texts in a body of any form, by the names of such fields; what a server repeats of the
+ * request is in others.
+ */
 function textsIn(value: unknown, depth = 0): string[] {
   if (depth > DEPTH_MAX) return [];
   if (typeof value === 'string') {
@@ -70,13 +77,19 @@ function textsIn(value: unknown, depth = 0): string[] {
   return texts.map((text) => placed(text, value));
 }
 
-/** With the field of the request that FastAPI refuses, and with the window that llama.cpp names beside the text. */
+/**
+ * With the field of the request that FastAPI refuses, and with the window that llama.cpp names
+ * beside the text.
+ */
 function placed(text: string, { loc, n_ctx: window }: Record<string, unknown>): string {
   if (Array.isArray(loc) && loc.length > 0) return `${loc.slice(0, DEPTH_MAX).map(String).join('.')}: ${text}`;
   return typeof window === 'number' && !text.includes(String(window)) ? `${text} (n_ctx ${window})` : text;
 }
 
-/** A page of a proxy, as nginx has one for each error, by its title; any other text as far as it is searched. */
+/**
+ * A page of a proxy, as nginx has one for each error, by its title; any other text as far as it is
+ * searched.
+ */
 function titleOfPage(text: string): string {
   const head = cutHead(text, SEARCHED_CHARS_MAX);
   return /<title>\s{0,20}([^<]{1,200}?)\s{0,20}<\/title>/i.exec(head)?.[1] ?? head;
@@ -118,7 +131,9 @@ export interface RefusalFacts {
   type: string;
   message: string;
   errorCode: string | null;
-  /** The wait that the text or the details ask for, in milliseconds; null: none. Headers count more. */
+  /**
+   * The wait that the text or the details ask for, in milliseconds; null: none. Headers count more.
+   */
   waitMs: number | null;
 }
 
@@ -161,7 +176,9 @@ const OVERFLOWS = [
   /request too large for .{1,200}tokens per min/i,
 ];
 
-/** What an earlier answer gave, and has to come back, is refused: it is of another key, or damaged. */
+/**
+ * What an earlier answer gave, and has to come back, is refused: it is of another key, or damaged.
+ */
 const ORIGINS = [
   // OpenAI, xAI
   /invalid_encrypted_content|encrypted content .{0,200}could not be (?:verified|decrypted|parsed)/i,
@@ -178,7 +195,10 @@ const BARE_ANSWERS = [
   /`?reasoning_content`? .{0,60}must be (?:passed|sent|provided)/i,
 ];
 
-/** A model that thinks refuses to be forced to call a tool: DeepSeek, Qwen, Kimi, Claude through packages and gateways. */
+/**
+ * A model that thinks refuses to be forced to call a tool: DeepSeek, Qwen, Kimi, Claude through
+ * packages and gateways.
+ */
 const FORCINGS = [/tool[_ -]?choice/i, /\bthinking\b/i];
 
 /** The money is gone, or the account is closed: waiting changes nothing. */
@@ -205,7 +225,10 @@ const FILTERS =
 
 const OVERLOADS = /overloaded|capacity[ _]exceeded|at capacity|server_is_busy/i;
 
-/** The types of the statuses, for errors inside an answer, which have a number as their code at best. */
+/**
+ * The types of the statuses, for errors inside an answer, which have a number as their code at
+ * best.
+ */
 const TYPE_OF_STATUS: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
   401: 'authentication_error',
@@ -225,7 +248,8 @@ export function readRefusal({ status, body, fallback, sent }: ProviderRefusal): 
   const fault = findFault(body);
   const raw = findRaw(fault);
   const message = toMessage({ status, body, fallback }, raw);
-  // The finer name first: OpenAI's `code`, the `reason` in Google's details, then the general ones; then those of the server that a router asked.
+  // The finer name first: OpenAI's `code`, the `reason` in Google's details, then the general ones;
+  // then those of the server that a router asked.
   const names = [fault, ...(raw === undefined ? [] : [findFault(raw)])].flatMap((one) => [
     one['code'],
     ...detailsOf(one).map(({ reason }) => reason),
@@ -271,7 +295,10 @@ function typeOf(status: number | null, { words, message, hasWait, sent }: Said):
   return 'api_error';
 }
 
-/** The object that says what is wrong: in `error`, in the response that failed, first of a list, or the body itself. */
+/**
+ * The object that says what is wrong: in `error`, in the response that failed, first of a list, or
+ * the body itself.
+ */
 function findFault(body: unknown): Record<string, unknown> {
   const found = Array.isArray(body) ? (body as unknown[])[0] : body;
   if (!isObject(found)) return {};
@@ -296,7 +323,10 @@ function readDelay(fault: Record<string, unknown>): number | null {
   return delays.length === 0 ? null : toMs(delays[0] ?? '');
 }
 
-/** "Please retry in 34.07s", "Please try again in 6m0s", "try again in 20ms", "retry after 5 seconds". */
+/**
+ * "Please retry in 34.07s", "Please try again in 6m0s", "try again in 20ms", "retry after 5
+ * seconds".
+ */
 function readWaitInText(message: string): number | null {
   const found =
     /(?:re)?try(?: again)? (?:in|after) ((?:\d{1,9}(?:\.\d{1,12})?\s?(?:ms|milliseconds?|h|hours?|m|min|minutes?|s|sec|seconds?)(?![a-z])\s?){1,4})/i.exec(

@@ -6,7 +6,10 @@ const LOOSE =
 /** Each part says by one of them what it is. */
 const KINDS = ['type', 'anyOf', '$ref'];
 
-/** True for a schema in OpenAI's strict form: every object names all of its fields, and all of them are required. */
+/**
+ * True for a schema in OpenAI's strict form: every object names all of its fields, and all of them
+ * are required.
+ */
 export function isStrict(schema: unknown): boolean {
   if (!isObject(schema)) return false;
   if (LOOSE.some((keyword) => keyword in schema) || !KINDS.some((keyword) => keyword in schema)) return false;

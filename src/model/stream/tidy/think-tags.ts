@@ -1,5 +1,6 @@
-// `<think>...</think>` as the very first characters of an answer: what servers send that leave the thoughts of a model in its text. Whether the tag is
-// closed is known only at its end, so the text is held back until then; one that is not closed is text.
+// `<think>...</think>` as the very first characters of an answer: what servers send that leave the
+// thoughts of a model in its text. Whether the tag is closed is known only at its end, so the text
+// is held back until then; one that is not closed is text.
 
 /** What a piece of text has become: thoughts, and then text. */
 export interface Sorted {

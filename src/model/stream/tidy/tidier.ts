@@ -1,14 +1,22 @@
-// Servers send events of odd forms: fields that are null, of another type or missing, events of other APIs. A tidier of each API reads what can be read
-// and writes it in the form that the API describes, before the code that reads only this form. What it cannot read is left out and costs only itself.
-// It completes nothing: the arguments of a call, a reason to end and the end itself are there only if the server has sent them.
+// Servers send events of odd forms: fields that are null, of another type or missing, events of
+// other APIs. A tidier of each API reads what can be read and writes it in the form that the API
+// describes, before the code that reads only this form. What it cannot read is left out and costs
+// only itself. It completes nothing: the arguments of a call, a reason to end and the end itself
+// are there only if the server has sent them.
 import { cutHead } from '../../../core/text.ts';
 import { given, isObject } from '../../../core/json.ts';
 
-/** Puts the events of one answer into the form of their API. Throws nothing but a `RangeError` for an event that is nested too deeply. */
+/**
+ * Puts the events of one answer into the form of their API. Throws nothing but a `RangeError` for
+ * an event that is nested too deeply.
+ */
 export interface Tidier {
   /** What stands for the next event. */
   take(event: Record<string, unknown>): object[];
-  /** What stands for the end. `isSaid`: the server has said that the answer is complete; else its connection has ended as it should. */
+  /**
+   * What stands for the end. `isSaid`: the server has said that the answer is complete; else its
+   * connection has ended as it should.
+   */
   end(isSaid: boolean): object[];
   /** True once the answer has said that it is complete. */
   readonly isComplete: boolean;
@@ -51,14 +59,20 @@ export function fieldOf(value: unknown, name: string): unknown {
   return isObject(value) ? value[name] : undefined;
 }
 
-/** The arguments of a call as JSON, also where they were sent as a value. A text is taken as it is: it may be a part. */
+/**
+ * The arguments of a call as JSON, also where they were sent as a value. A text is taken as it is:
+ * it may be a part.
+ */
 export function argumentsIn(value: unknown): string | undefined {
   return value === undefined || value === null || typeof value === 'string'
     ? (value ?? undefined)
     : JSON.stringify(value);
 }
 
-/** Why an answer ended: null if nothing was said, a text otherwise, which may be empty. Some servers send an object with the word in it. */
+/**
+ * Why an answer ended: null if nothing was said, a text otherwise, which may be empty. Some servers
+ * send an object with the word in it.
+ */
 export function reasonIn(value: unknown): string | null {
   if (value === undefined || value === null || value === false) return null;
   if (typeof value === 'string') return value;
@@ -80,8 +94,9 @@ export function isErrorEvent({ type, object, error }: Record<string, unknown>): 
 }
 
 /**
- * The objects that the data of an event are, of a list each one. Data that cannot be an object have nothing of an answer. Throws a `SyntaxError` if the
- * rest of an object is missing: that would be missing in the answer.
+ * The objects that the data of an event are, of a list each one. Data that cannot be an object have
+ * nothing of an answer. Throws a `SyntaxError` if the rest of an object is missing: that would be
+ * missing in the answer.
  */
 export function readChunk(data: string): Record<string, unknown>[] {
   return /^\s*[{[]/.test(data) ? objectsIn(JSON.parse(data)) : [];

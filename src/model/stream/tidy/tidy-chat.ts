@@ -1,4 +1,5 @@
-// The chunks of Chat Completions, as many servers write them. A body that was not streamed is one chunk, with `message` in place of `delta`.
+// The chunks of Chat Completions, as many servers write them. A body that was not streamed is one
+// chunk, with `message` in place of `delta`.
 import { given, isObject } from '../../../core/json.ts';
 import { readStopReason } from '../stop-reasons.ts';
 import { ThinkTags } from './think-tags.ts';
@@ -22,7 +23,9 @@ interface Delta {
   tool_calls?: object[];
 }
 
-/** What is known of a call. Without a name it is held back: the packages take no call without one. */
+/**
+ * What is known of a call. Without a name it is held back: the packages take no call without one.
+ */
 interface KnownCall {
   id: string | undefined;
   isNamed: boolean;
@@ -133,7 +136,10 @@ export class ChatTidier implements Tidier {
     ];
   }
 
-  /** The place of a call that says none: a new one if it begins, else that of its id or of the last one. */
+  /**
+   * The place of a call that says none: a new one if it begins, else that of its id or of the last
+   * one.
+   */
   #placeOf(id: string | undefined, name: string | undefined): number {
     const places = [...this.#calls.keys()];
     const known = places.findLast((place) => id !== undefined && this.#calls.get(place)?.id === id);
@@ -142,7 +148,10 @@ export class ChatTidier implements Tidier {
     return name === undefined && id === undefined ? Math.max(0, last) : last + 1;
   }
 
-  /** A reason that is empty or not known ends an answer in an event without anything else, or before the end: some servers send it in each. */
+  /**
+   * A reason that is empty or not known ends an answer in an event without anything else, or before
+   * the end: some servers send it in each.
+   */
   #reasonOf(choice: Record<string, unknown>, delta: Record<string, unknown> | undefined): string | null {
     const reason = reasonIn(choice['finish_reason']);
     if (reason === null) return null;

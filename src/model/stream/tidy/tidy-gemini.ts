@@ -71,7 +71,8 @@ function toPart(part: Record<string, unknown>): object[] {
 function toCall(call: Record<string, unknown>): object {
   const { args, partialArgs, willContinue } = call;
   const parts = Array.isArray(partialArgs) ? { partialArgs: partialArgs as unknown[] } : {};
-  // Without a name, an event that has arguments is a call all the same, and one that has none ends an earlier call.
+  // Without a name, an event that has arguments is a call all the same, and one that has none ends
+  // an earlier call.
   const name = wordIn(call['name']) ?? (args === undefined || args === null || 'partialArgs' in parts ? undefined : '');
   return {
     ...given({ id: wordIn(call['id']), name, args: args ?? undefined }),

@@ -1,5 +1,6 @@
-// The events of the Messages API, as gateways and other servers with this API write them. Blocks are counted here: servers repeat their numbers, leave
-// them out, or send a part of a block that they have not started.
+// The events of the Messages API, as gateways and other servers with this API write them. Blocks
+// are counted here: servers repeat their numbers, leave them out, or send a part of a block that
+// they have not started.
 import { given, isObject } from '../../../core/json.ts';
 import { eventsOfBody, type BlockStart, type StreamEvent } from '../stream-event.ts';
 import { argumentsIn, fieldOf, placeIn, reasonIn, textIn, type Tidier } from './tidier.ts';

@@ -1,5 +1,6 @@
-// The events of Responses, of which the packages of OpenAI and of xAI each read another form. An item is known by its place in the output: servers
-// change ids between events, or send none. A body that was not streamed is the event that ends a stream.
+// The events of Responses, of which the packages of OpenAI and of xAI each read another form. An
+// item is known by its place in the output: servers change ids between events, or send none. A body
+// that was not streamed is the event that ends a stream.
 import { given, isObject } from '../../../core/json.ts';
 import {
   argumentsIn,
@@ -88,7 +89,10 @@ export class ResponsesTidier implements Tidier {
     return isErrorEvent(event) || Array.isArray(event['choices']) ? [event] : [];
   }
 
-  /** The place of the item of an event that says none: a new one if it begins, else that of its id or of the last one. */
+  /**
+   * The place of the item of an event that says none: a new one if it begins, else that of its id
+   * or of the last one.
+   */
   #placeOf({ type, output_index: place, item_id: itemId, item }: Record<string, unknown>): number {
     const id = textIn(itemId) ?? textIn(fieldOf(item, 'id'));
     const ofId = [...this.#items].findLast(([, one]) => one.id === id)?.[0];

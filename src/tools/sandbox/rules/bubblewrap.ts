@@ -1,7 +1,9 @@
-// The arguments of bubblewrap for a policy. The order of the mounts decides: what comes later lies over what came before.
+// The arguments of bubblewrap for a policy. The order of the mounts decides: what comes later lies
+// over what came before.
 //
-// The first process in the sandbox is a shell that waits for the command: when it ends, the kernel ends all that the command left running. It gets
-// no TERM (nothing reaches the first process of a namespace but KILL), so a command that is ended still has its time to clean up.
+// The first process in the sandbox is a shell that waits for the command: when it ends, the kernel
+// ends all that the command left running. It gets no TERM (nothing reaches the first process of a
+// namespace but KILL), so a command that is ended still has its time to clean up.
 import {
   listLinks,
   listMounts,

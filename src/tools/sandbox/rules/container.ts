@@ -1,4 +1,5 @@
-// The arguments of docker and podman for a policy: a container for each command, of an image that the operator has made.
+// The arguments of docker and podman for a policy: a container for each command, of an image that
+// the operator has made.
 import {
   isAtOrBelow,
   isShown,
@@ -18,13 +19,17 @@ export interface ContainerCommand extends CommandLine {
   environment: Readonly<Record<string, string>>;
 }
 
-/** Where the proxy's socket is in the container, and the pipe that tells it that its client has ended. */
+/**
+ * Where the proxy's socket is in the container, and the pipe that tells it that its client has
+ * ended.
+ */
 const SOCKET = '/tmp/.holdfast-proxy';
 const LIFE = '/tmp/.holdfast-life';
 
 /**
- * Runs the client of the engine (`$1 run ...`). A container lives on when its client is killed, so a process of the client's group holds a pipe open that the
- * container reads: when the group is gone, the container ends itself. Only KILL ends that process.
+ * Runs the client of the engine (`$1 run ...`). A container lives on when its client is killed, so
+ * a process of the client's group holds a pipe open that the container reads: when the group is
+ * gone, the container ends itself. Only KILL ends that process.
  */
 const OUTSIDE = `folder=$(mktemp -d) && mkfifo -m 644 "$folder/life" || exit 126
 exec 7<&0
@@ -47,8 +52,9 @@ export function containerCommand(program: string, policy: SandboxPolicy, command
 }
 
 /**
- * The words after `program`, which is docker or podman. The environment is named, not written: values do not appear in lists of processes. Only the home is written: the client must not
- * read settings from the workspace, where the agent could write them.
+ * The words after `program`, which is docker or podman. The environment is named, not written:
+ * values do not appear in lists of processes. Only the home is written: the client must not read
+ * settings from the workspace, where the agent could write them.
  */
 export function containerArguments(program: string, policy: SandboxPolicy, command: ContainerCommand): string[] {
   const { workspaceDir, proxySocket, limits, image } = policy;
@@ -87,7 +93,10 @@ const OWN_MOUNTS: readonly Mount[] = [
   ['/run', 'empty-folder'],
 ];
 
-/** Engines make no links: what one leads to is mounted at its name, too, unless a part of that is covered. */
+/**
+ * Engines make no links: what one leads to is mounted at its name, too, unless a part of that is
+ * covered.
+ */
 function linkMounts(policy: SandboxPolicy): string[] {
   const mounts = listMounts(policy);
   return listLinks(policy, OWN_MOUNTS).flatMap(({ path, target }) => {

@@ -1,4 +1,5 @@
-// What a command of an agent may reach: said once, as data, for every runtime. A runtime turns it into the arguments of its program.
+// What a command of an agent may reach: said once, as data, for every runtime. A runtime turns it
+// into the arguments of its program.
 
 /** Limits of a command. */
 export interface SandboxLimits {
@@ -24,7 +25,10 @@ export interface SandboxPolicy {
   readable: readonly string[];
   /** Real paths that it must not reach, even below one that it can read. */
   hidden: readonly HiddenPath[];
-  /** Links by which the configuration names what it can reach: the real path of their folder with their name, and the real path that they lead to. */
+  /**
+   * Links by which the configuration names what it can reach: the real path of their folder with
+   * their name, and the real path that they lead to.
+   */
   links: readonly { path: string; target: string }[];
   /** The socket of the proxy through which it reaches the network; null: there is no network. */
   proxySocket: string | null;
@@ -45,7 +49,10 @@ export interface CommandLine {
   workdir: string;
 }
 
-/** What a command can always read: programs and libraries, and of /etc what they need. The rest of /etc may be configuration with secrets. */
+/**
+ * What a command can always read: programs and libraries, and of /etc what they need. The rest of
+ * /etc may be configuration with secrets.
+ */
 export const SYSTEM_PATHS: readonly string[] = [
   ...'usr bin sbin lib lib32 lib64 libx32 nix/store'.split(' ').map((name) => `/${name}`),
   ...(
@@ -57,12 +64,18 @@ export const SYSTEM_PATHS: readonly string[] = [
     .map((name) => `/etc/${name}`),
 ];
 
-/** What is at a path in the sandbox: what the machine has there, or an empty folder or file that covers it. */
+/**
+ * What is at a path in the sandbox: what the machine has there, or an empty folder or file that
+ * covers it.
+ */
 export type MountKind = 'read' | 'write' | 'empty-folder' | 'empty-file';
 
 export type Mount = readonly [path: string, kind: MountKind];
 
-/** The mounts of a policy, one for each path, outer ones first: each lies over those that it is in. `systemPaths` can be read anyway. */
+/**
+ * The mounts of a policy, one for each path, outer ones first: each lies over those that it is in.
+ * `systemPaths` can be read anyway.
+ */
 export function listMounts(
   { workspaceDir, isReadOnly, writable, readable, hidden }: SandboxPolicy,
   systemPaths: readonly string[] = [],
@@ -83,7 +96,10 @@ export function listMounts(
   return [...mounts].toSorted(([one], [other]) => one.length - other.length);
 }
 
-/** The links of a policy that a runtime with these `own` mounts has to make: those that no folder shows, and where nothing else is mounted at or below them. */
+/**
+ * The links of a policy that a runtime with these `own` mounts has to make: those that no folder
+ * shows, and where nothing else is mounted at or below them.
+ */
 export function listLinks(policy: SandboxPolicy, own: readonly Mount[]): SandboxPolicy['links'] {
   const mounts = [...own, ...listMounts(policy)];
   return policy.links.filter(
@@ -104,7 +120,10 @@ export function isShown(kind: MountKind | undefined): boolean {
 /** Where a command that may reach hosts finds the proxy. */
 export const PROXY_PORT = 3128;
 
-/** Of the service's variables, the ones that say how text and programs are found; all else stays outside. */
+/**
+ * Of the service's variables, the ones that say how text and programs are found; all else stays
+ * outside.
+ */
 const KEPT = /^(?:PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|USER|LOGNAME|HOLDFAST_IDEMPOTENCY_KEY)$/;
 
 /** The environment of a command in a sandbox. Its home is the workspace. */
@@ -122,7 +141,10 @@ function proxyVariables(): Record<string, string> {
   return { ...Object.fromEntries(names.map((name) => [name, url])), NODE_USE_ENV_PROXY: '1' };
 }
 
-/** True when the list names the host: alone, with its port, `*.example.com` for all below it, or `*` for all. */
+/**
+ * True when the list names the host: alone, with its port, `*.example.com` for all below it, or `*`
+ * for all.
+ */
 export function isHostAllowed({ host, port }: { host: string; port: number }, allowed: readonly string[]): boolean {
   const name = host.toLowerCase().replace(/\.$/, '');
   return allowed.some((each) => {

@@ -1,5 +1,6 @@
-// Messages in which any text may be hostile, and what a prompt made of them holds by right: a mark for each thing that Holdfast itself
-// puts there. A case is made of whole numbers, so that it is cheap to make and shrinks well.
+// Messages in which any text may be hostile, and what a prompt made of them holds by right: a mark
+// for each thing that Holdfast itself puts there. A case is made of whole numbers, so that it is
+// cheap to make and shrinks well.
 import type { InboundMessage, Media } from '../../../../src/core/inbound.ts';
 import type { UserPromptInput, SystemEvent } from '../../../../src/prompt/user-prompt.ts';
 import { choices, hostilePiece } from './hostile-text.ts';
@@ -20,10 +21,15 @@ interface Place {
 }
 
 const MESSAGES_MAX = 3;
-/** Every text ends with it, so that none is blank and the shown text does not depend on the script. */
+/**
+ * Every text ends with it, so that none is blank and the shown text does not depend on the script.
+ */
 const PLAIN = 'w';
 
-/** Makes a case: `shape` selects the parts, `script` their texts. Three of five have little more than a body. */
+/**
+ * Makes a case: `shape` selects the parts, `script` their texts. Three of five have little more
+ * than a body.
+ */
 export function hostileCase(shape: number, script: readonly number[]): HostileCase {
   const chooseAny = choices(shape);
   const choose: Choose = shape % 5 < 3 ? (below) => below - 1 : chooseAny;
@@ -100,7 +106,10 @@ function places(holder: object | undefined, ...keys: string[]): Place[] {
   return holder === undefined ? [] : keys.map((key) => ({ holder, key }));
 }
 
-/** Gives each run of pieces to one place. A number says its piece, and in its low bits whether it begins a new run. */
+/**
+ * Gives each run of pieces to one place. A number says its piece, and in its low bits whether it
+ * begins a new run.
+ */
 function writeInto(all: readonly Place[], script: readonly number[]): void {
   let place: Place | undefined;
   for (const number of script) {
@@ -144,7 +153,10 @@ function marksIf(isThere: boolean, mark: Mark): Mark[] {
   return isThere ? [mark] : [];
 }
 
-/** One line for each file, and one with their number when there are several; a transcribed file is represented by its text. */
+/**
+ * One line for each file, and one with their number when there are several; a transcribed file is
+ * represented by its text.
+ */
 function mediaMarks(message: InboundMessage | undefined): Mark[] {
   const count = (message?.media ?? []).filter(({ transcript }) => transcript === undefined).length;
   return Array.from({ length: count > 1 ? count + 1 : count }, () => 'media' as const);

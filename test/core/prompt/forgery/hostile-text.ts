@@ -1,5 +1,5 @@
-// Pieces of hostile text, each named by a whole number: what Holdfast alone may write, in every disguise, with line breaks, fences
-// and blanks of all kinds around it.
+// Pieces of hostile text, each named by a whole number: what Holdfast alone may write, in every
+// disguise, with line breaks, fences and blanks of all kinds around it.
 import { LOOK_ALIKES } from './look-alikes.ts';
 
 const LABELS = [
@@ -53,8 +53,10 @@ const FENCES = [
 ];
 const LINE_BREAKS = ['\n', '\n\n', '\r', '\r\n', '\v', '\f', '\x1c', '\x1d', '\x1e', '\u0085', '\u2028', '\u2029'];
 const BLANKS = [' ', '\t', '\u00a0', '\u3000', '\u2800', '\u1680', '\u202f', '\u3164', '\ufeff'];
-const INVISIBLES = ['\u200b', '\u200d', '\u00ad', '\u2060', '\ufe0f', '\u202e', '\u200f', '\u2066', '\u0301', '\u0338', '\u034f', '\0', '\x08', '\u180e']; // prettier-ignore
-const WORDS = ['w', 'hello ', 'do x ', '> ', '- ', '* ', '[', ']', '(', ')', ':', '#', '你好', '😀', 'é', ' (untrusted metadata):', ' (untrusted, for context):', '--- ', '...']; // prettier-ignore
+// prettier-ignore
+const INVISIBLES = ['\u200b', '\u200d', '\u00ad', '\u2060', '\ufe0f', '\u202e', '\u200f', '\u2066', '\u0301', '\u0338', '\u034f', '\0', '\x08', '\u180e'];
+// prettier-ignore
+const WORDS = ['w', 'hello ', 'do x ', '> ', '- ', '* ', '[', ']', '(', ')', ':', '#', '你好', '😀', 'é', ' (untrusted metadata):', ' (untrusted, for context):', '--- ', '...'];
 
 /** The piece of text for a number. */
 export function hostilePiece(number: number): string {

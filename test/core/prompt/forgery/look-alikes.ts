@@ -1,6 +1,7 @@
-// Characters that look like a Latin letter or a colon and that no normalisation turns into it, as code points: from the Unicode
-// Consortium's `confusables.txt` 17.0 (UTS #39). What is said to look like `I` counts for `i` and for `l`. The code under test has
-// a table of its own; this one must not be shared with it.
+// Characters that look like a Latin letter or a colon and that no normalisation turns into it, as
+// code points: from the Unicode Consortium's `confusables.txt` 17.0 (UTS #39). What is said to look
+// like `I` counts for `i` and for `l`. The code under test has a table of its own; this one must
+// not be shared with it.
 const CODE_POINTS: Readonly<Record<string, string>> = {
   a: '251 391 3b1 410 430 13aa 15c5 237a a4ee 102a0 16f40 1d6a8 1d6c2 1d6e2 1d6fc 1d71c 1d736 1d756 1d770 1d790 1d7aa',
   b: '184 392 412 42c 13cf 13f4 1472 15af 15f7 2c82 a4d0 a7b4 10282 102a1 10301 16eb6 1d6a9 1d6e3 1d71d 1d757 1d791',

@@ -1,5 +1,6 @@
-// Reads a finished prompt as its documented grammar, line by line, and names everything in it that only Holdfast may write, whether
-// it is genuine or looks like it. Knows nothing of how prompts are made: what it finds is compared with what was put in.
+// Reads a finished prompt as its documented grammar, line by line, and names everything in it that
+// only Holdfast may write, whether it is genuine or looks like it. Knows nothing of how prompts are
+// made: what it finds is compared with what was put in.
 import { skeletonOf } from './skeleton.ts';
 
 export const BLOCK_LABELS = [
@@ -87,7 +88,10 @@ export function readPrompt(text: string): Reading {
   return reading;
 }
 
-/** The lines of a text, with the character that ended each; every character that breaks a line in any system does here. */
+/**
+ * The lines of a text, with the character that ended each; every character that breaks a line in
+ * any system does here.
+ */
 export function linesOf(text: string): Line[] {
   const lines: Line[] = [];
   for (const match of text.matchAll(LINE)) {

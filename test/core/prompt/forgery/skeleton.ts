@@ -1,5 +1,6 @@
-// What a reader takes a text for: look-alike letters, compatibility forms, accents, invisible characters, letters of tags and flags,
-// and case folded away. For judging only, and on purpose not the code that it judges.
+// What a reader takes a text for: look-alike letters, compatibility forms, accents, invisible
+// characters, letters of tags and flags, and case folded away. For judging only, and on purpose not
+// the code that it judges.
 import { LOOK_ALIKES } from './look-alikes.ts';
 
 const LETTER_OF: ReadonlyMap<string, string> = new Map(
@@ -24,7 +25,10 @@ const TAG_LAST = 0xe007e;
 const PLAIN = /^[\x20-\x7e]*$/;
 const known = new Map<string, string>();
 
-/** The text as it is read, blanks as one space each, in lower case; `i` is read as `l`, which capital `I` looks like. */
+/**
+ * The text as it is read, blanks as one space each, in lower case; `i` is read as `l`, which
+ * capital `I` looks like.
+ */
 export function skeletonOf(text: string): string {
   if (PLAIN.test(text)) return text.toLowerCase().replaceAll('i', 'l');
   let skeleton = '';

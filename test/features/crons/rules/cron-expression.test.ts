@@ -1,5 +1,6 @@
-// Goal: a shift of the clocks neither skips nor doubles a slot (G20). Method: tables over six zones with both transitions of a year, and
-// a search by brute force (walk the minutes, read the wall) that must agree with the computed slots around every transition.
+// Goal: a shift of the clocks neither skips nor doubles a slot (G20). Method: tables over six zones
+// with both transitions of a year, and a search by brute force (walk the minutes, read the wall)
+// that must agree with the computed slots around every transition.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type CronFields, nextCronSlot, findMisreading } from '../../../../src/features/crons/rules/cron-expression.ts';
@@ -273,7 +274,10 @@ interface Step {
 
 const walks = new Map<string, Step[]>();
 
-/** Every minute with its wall time, from a separate formatter; beginning a day earlier than requested, to know the time before. */
+/**
+ * Every minute with its wall time, from a separate formatter; beginning a day earlier than
+ * requested, to know the time before.
+ */
 function walkOf(zone: string, fromMs: number, untilMs: number): { steps: Step[]; fromMs: number } {
   let steps = walks.get(`${zone} ${fromMs}`);
   if (steps === undefined) {

@@ -1,5 +1,6 @@
-// Goal: an expression means what it means to Vixie cron. Method: the rules of its manual page crontab(5), written down once more and applied
-// to a wall time, must agree with the fields of the expression, for random expressions and times.
+// Goal: an expression means what it means to Vixie cron. Method: the rules of its manual page
+// crontab(5), written down once more and applied to a wall time, must agree with the fields of the
+// expression, for random expressions and times.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { nextWallTime } from '../../../../src/features/crons/rules/cron-expression.ts';
@@ -39,7 +40,10 @@ function fieldOf({ min, max, names }: Field): fc.Arbitrary<string> {
   );
 }
 
-/** The values of a field: lists of ranges with steps, where a star stands for the range from the first to the last. */
+/**
+ * The values of a field: lists of ranges with steps, where a star stands for the range from the
+ * first to the last.
+ */
 function valuesOf(text: string, { min, max, names }: Field): Set<number> {
   const numberOf = (word: string): number =>
     names.includes(word.toLowerCase()) ? names.indexOf(word.toLowerCase()) + min : Number(word);
@@ -67,7 +71,10 @@ function isRefused(expr: string): boolean {
   }
 }
 
-/** "If both fields are restricted (i.e., do not start with *), the command will be run when either field matches the current time." */
+/**
+ * "If both fields are restricted (i.e., do not start with *), the command will be run when either
+ * field matches the current time."
+ */
 function isMeant(expr: string, wall: Date): boolean {
   const [minute = '', hour = '', day = '', month = '', weekday = ''] = expr.trim().split(/[ \t]+/);
   const isDay = valuesOf(day, DAY).has(wall.getUTCDate());
