@@ -21,8 +21,7 @@ const FAULT_CODES = new Set([
   '40P01', // deadlock_detected
   '55000', // object_not_in_prerequisite_state
   '55P03', // lock_not_available
-  // Connections of `pg` that broke, could not be made in time, or did not answer in time
-  // (src/database/passing-faults.ts).
+  // Connections of `pg` that broke, could not be made in time, or did not answer in time (below).
   'connection_lost',
   'connect_timeout',
   'query_timeout',
