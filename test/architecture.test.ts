@@ -615,7 +615,7 @@ test('what follows from a write is published where the write is called', () => {
     return names.flatMap((name) => callsOf(from, new RegExp(`(?<!#)\\b${name}\\(`, 'g')));
   });
   const inTurn = Array.from(
-    codeOf('src/kernel/turn/context.ts').matchAll(/^ {4}(\w+): .*, Committed</gm),
+    codeOf('src/kernel/turn/context.ts').matchAll(/^ {2}(\w+): .*, Committed</gm),
     ([, name]) => name,
   );
   expect(inTurn).toEqual(['openTurn', 'commitStep', 'beginCompaction', 'writeCompaction']);

@@ -77,7 +77,7 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
   const { config, logger, clock, database, publish } = parts;
   const { leaseMs } = config.runtime;
   const recentOutputs = new OutputHistory();
-  const models = new ModelStates({
+  const states = new ModelStates({
     clock,
     database,
     logger,
@@ -92,52 +92,55 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     config,
     clock,
     logger,
-    database,
-    effects: parts.effects,
-    store: createStore(database, features),
-    locks: new LockKeeper({
+    store: {
+      ...createStatements(database, features),
       database,
-      clock,
-      logger,
-      owner: parts.owner,
-      leaseMs,
-      onBlocks: (blocks) => models.learn(blocks),
-    }),
-    deltas: new DeltaWriter({
-      database,
-      logger,
-      onWritten: (sessionId) => void publish({ after: { changed: [sessionId], rings: [] } }),
-    }),
-    transcripts: new TranscriptCache(),
-    model: parts.model,
-    prices,
-    recentOutputs,
-    models,
+      locks: new LockKeeper({
+        database,
+        clock,
+        logger,
+        owner: parts.owner,
+        leaseMs,
+        onBlocks: (blocks) => states.learn(blocks),
+      }),
+      deltas: new DeltaWriter({
+        database,
+        logger,
+        onWritten: (sessionId) => void publish({ after: { changed: [sessionId], rings: [] } }),
+      }),
+      transcripts: new TranscriptCache(),
+      knownSnapshots: new KnownSnapshots(),
+      snapshotCache: new SnapshotCache(),
+    },
+    models: {
+      client: parts.model,
+      prices,
+      recentOutputs,
+      states,
+      checks: [
+        patienceCheck(parts),
+        states.blocked,
+        states.away,
+        ...features.flatMap(({ check }) => check ?? []),
+        // A block may have been met while the others were asked.
+        states.blocked,
+      ],
+      onRateWait: (wait) => parts.rateMetrics?.waited(wait),
+    },
     features,
-    checks: [
-      patienceCheck(parts),
-      models.blocked,
-      models.away,
-      ...features.flatMap(({ check }) => check ?? []),
-      // A block may have been met while the others were asked.
-      models.blocked,
-    ],
-    meter: parts.meter ?? NO_METER,
-    onRateWait: (wait) => parts.rateMetrics?.waited(wait),
+    effects: parts.effects,
     toolsetOf: createToolsets(parts.tools, features),
     plugins: parts.plugins,
     images: new ImageLoader({ dataDir: config.runtime.dataDir, roots: config.images.roots, logger }),
-    knownSnapshots: new KnownSnapshots(),
-    snapshotCache: new SnapshotCache(),
+    publish,
+    meter: parts.meter ?? NO_METER,
+    tracing: parts.tracing ?? null,
     random: Math.random,
     isDraining: parts.isDraining,
-    publish,
-    tracing: parts.tracing ?? null,
   };
 }
 
-/** The statements of turns. */
-function createStore(database: Database, features: readonly TurnFeature[]): TurnContext['store'] {
+function createStatements(database: Database, features: readonly TurnFeature[]) {
   return {
     claim: createClaim(database),
     release: createRelease(database),

@@ -78,7 +78,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const turns = await openTurns(options, createPluginInbox(service), () => draining.signal.aborted);
   const { context, plugins, model, ports } = turns;
   live.follow({ prepare: (next) => checkReload(next, plugins) });
-  context.locks.start();
+  context.store.locks.start();
   ports.keeper?.start();
   ports.sandbox?.start(options.logger);
   // A lane of concurrency 0 is left to other workers.
@@ -90,8 +90,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     await drainLanes(lanes, graceMs);
     await ports.keeper?.stop();
     await ports.sandbox?.stop();
-    context.locks.stop();
-    for (const check of context.checks) check.stop?.();
+    context.store.locks.stop();
+    for (const check of context.models.checks) check.stop?.();
     await model.close();
   }
   const lanes = await startLaneWorkers(
@@ -210,12 +210,12 @@ function chooseConcurrency({ runtime, agents }: Config, lane: QueueName): number
  * again for a job that came meanwhile.
  */
 async function runUntilShutdown(context: TurnContext, job: LaneJob): Promise<void> {
-  const leave = (): void => context.locks.stopAll({ kind: 'shutdown', message: 'The worker is shutting down.' });
+  const leave = (): void => context.store.locks.stopAll({ kind: 'shutdown', message: 'The worker is shutting down.' });
   job.signal.addEventListener('abort', leave, { once: true });
   try {
     for (let isWanted = true; isWanted;) {
       const outcome = context.publish(await runTurn(context, job.sessionId));
-      isWanted = outcome.kind !== 'busy' && context.locks.takeTurnedAway(job.sessionId) && !job.draining.aborted;
+      isWanted = outcome.kind !== 'busy' && context.store.locks.takeTurnedAway(job.sessionId) && !job.draining.aborted;
     }
   } finally {
     job.signal.removeEventListener('abort', leave);

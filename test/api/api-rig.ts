@@ -100,14 +100,14 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
       installation: { holdfast: '0.0.0', queue: 'postgres', database: 'configured' },
       adminKey: ADMIN_KEY,
       wake,
-      openModel: () => Promise.resolve(worker.context.model),
+      openModel: () => Promise.resolve(worker.context.models.client),
       measurePrompt: (item) => measurePrompt(worker.context, item),
       deriveRequest: (turnId, callNo) =>
         deriveRequest(turns.database, {
           turnId,
           callNo,
           defaultThinking: () => 'off',
-          writeBody: worker.context.model.writeBody,
+          writeBody: worker.context.models.client.writeBody,
         }),
       modelInfo: { provider: 'scripted', name: 'anthropic/claude-sonnet-5-5', isScripted: true },
       dependencies: options.dependencies ?? [],

@@ -153,7 +153,7 @@ describe.concurrent(
         const first = api.turns.worker();
         const left = first.run(sessionOf(person));
         await expect.poll(() => textsTo(person)[0], within).toMatch(/^word 0/);
-        first.context.locks.stopAll({ kind: 'shutdown', message: 'The worker is ending.' });
+        first.context.store.locks.stopAll({ kind: 'shutdown', message: 'The worker is ending.' });
         await left;
         await api.work(sessionOf(person));
         for (let trip = 1; ; trip += 1) {

@@ -69,7 +69,7 @@ test.each([
     expect(input).toEqual(OWN[name as keyof typeof OWN]);
   const worker = rig.worker();
   worker.stop();
-  const { writeBody } = worker.context.model;
+  const { writeBody } = worker.context.models.client;
   const made = await readModelCalls(rig, {});
   expect(made).toHaveLength(4);
   for (const { turnId, callNo } of made)

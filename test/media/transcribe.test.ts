@@ -123,8 +123,8 @@ test('a call that a lost worker has left without an answer is made again, and bo
   const lost = rig.newWorker();
   void lost.run(name);
   await vi.waitUntil(() => rig.asked(PATH).length > before, { timeout: 120_000 });
-  lost.context.locks.stop();
-  await expireLeases(rig, { owner: lost.context.locks.owner });
+  lost.context.store.locks.stop();
+  await expireLeases(rig, { owner: lost.context.store.locks.owner });
   const stored = await rig.rerun(name);
   lost.stop();
   expect(stored.turn).toMatchObject({ status: 'completed', attempt: 2 });

@@ -147,7 +147,7 @@ test('the calls of a turn that is open keep their costs, because its worker know
   const prices = priceBookOf({ models: { ...rig.config.models, prices: [{ ...SONNET, inputPerMTok: 999 }] } });
   await repricePastCalls({ database: rig.database, prices }, { ...SPAN, reason: null, isDryRun: false });
   expect(await calls()).toEqual(before);
-  worker.context.locks.stopAll({ kind: 'stopped', message: 'Stopped by the test.' });
+  worker.context.store.locks.stopAll({ kind: 'stopped', message: 'Stopped by the test.' });
   await running;
   worker.stop();
 });

@@ -306,7 +306,7 @@ test('a retry that a budget holds back is charged to the retry budget of its tur
       return PASS;
     },
   };
-  context.checks = [...context.checks, empties];
+  context.models.checks = [...context.models.checks, empties];
   await rig.send('retried', '[[error: 500 times=always]]');
   expect(await worker.run('retried')).toMatchObject({ kind: 'parked' });
   const [turn] = await readTurns(rig, { sessionId: await rig.sessionOf('retried') }, 'parkCode', 'retries');

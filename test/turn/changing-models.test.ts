@@ -134,14 +134,17 @@ function strikable(strike: Strike | null) {
       const answer = await act(...args);
       return isHit ? await leave() : answer;
     };
-  const { store, model } = context;
+  const {
+    store,
+    models: { client: model },
+  } = context;
   context.store = {
     ...store,
     openTurn: struck(store.openTurn),
     commitStep: struck(store.commitStep),
     finishTurn: struck(store.finishTurn),
   };
-  context.model = { ...model, ask: struck(async (...args) => await model.ask(...args)) };
+  context.models.client = { ...model, ask: struck(async (...args) => await model.ask(...args)) };
   return { ...worker, gone: gone.promise, passed: () => count };
 }
 
@@ -200,7 +203,7 @@ async function playDown(session: string, strike: Strike | null) {
   expect(Math.max(...hashes.keys())).toBeLessThanOrEqual(Number(turn?.calls));
   expect(turn?.retries).toBeLessThanOrEqual(2);
   expect(calls.map(({ requestSha256 }) => requestSha256)).toEqual(calls.map(({ callNo }) => hashes.get(callNo)));
-  const { writeBody } = next.context.model;
+  const { writeBody } = next.context.models.client;
   // To derive a request takes longer than to make it.
   for (const { callNo } of strike === null || strike.at % 4 === 0 ? calls : []) {
     const wanted = { turnId: String(turn?.id), callNo, defaultThinking: () => 'off' as const, writeBody };

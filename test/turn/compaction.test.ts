@@ -574,7 +574,7 @@ describe('after a worker was lost', () => {
     ]);
     const entries = await entriesOf(rig, 'lost');
     expect(entries.filter(({ kind }) => kind === 'summary')).toHaveLength(1);
-    sleepy.context.locks.stopAll({ kind: 'lock-lost', message: 'the test is over' });
+    sleepy.context.store.locks.stopAll({ kind: 'lock-lost', message: 'the test is over' });
     expect(await lost).toEqual({ kind: 'lost' });
     expect(await entriesOf(rig, 'lost')).toEqual(entries);
   });

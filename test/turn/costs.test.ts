@@ -186,7 +186,7 @@ describe('an interrupted call', () => {
     const running = worker.run('stopped');
     const sessionId = await rig.sessionOf('stopped');
     await expect.poll(() => countEvents(rig, { sessionId, type: 'model.delta' })).toBeGreaterThan(0);
-    worker.context.locks.stopAll({ kind: 'stopped', message: 'Stopped by the test.' });
+    worker.context.store.locks.stopAll({ kind: 'stopped', message: 'Stopped by the test.' });
     await running;
     worker.stop();
     expect((await storedOf('stopped')).turn).toMatchObject({ status: 'aborted', costMicros: 2010 });
@@ -203,7 +203,7 @@ test('a call that a draining worker interrupts is charged before the turn is rel
   const sessionId = await rig.sessionOf('moved');
   const eventsOf = (type: string) => readEvents(rig, { sessionId, type }, 'data');
   await expect.poll(() => eventsOf('model.delta')).not.toEqual([]);
-  first.context.locks.stopAll({ kind: 'shutdown', message: 'The worker leaves.' });
+  first.context.store.locks.stopAll({ kind: 'shutdown', message: 'The worker leaves.' });
   expect(await running).toMatchObject({ kind: 'released' });
   first.stop();
   expect(await storedOf('moved')).toMatchObject({
@@ -227,7 +227,7 @@ test('a draining worker also releases its session when the database refuses to s
   const accept = await refuseWrites(rig, { table: 'model_calls', when });
   const running = first.run('refused');
   await expect.poll(() => countEvents(rig, { sessionId, type: 'model.delta' })).toBeGreaterThan(0);
-  first.context.locks.stopAll({ kind: 'shutdown', message: 'The worker leaves.' });
+  first.context.store.locks.stopAll({ kind: 'shutdown', message: 'The worker leaves.' });
   expect(await running).toMatchObject({ kind: 'released' });
   first.stop();
   await accept();

@@ -54,7 +54,7 @@ async function openRig() {
     /** The state after a process was killed: its leases have expired, its turns are open. */
     kill: async (worker: Worker): Promise<void> => {
       worker.stop();
-      await expireLeases(rig, { owner: worker.context.locks.owner });
+      await expireLeases(rig, { owner: worker.context.store.locks.owner });
       await changeDoorbells(rig, {}, { dueAt: now });
     },
     close: async (): Promise<void> => {

@@ -200,7 +200,7 @@ test('an abort ends the turn, also when the harness ignores it', async () => {
   await rig.send('stopped', 'hello', { model: 'anthropic/claude-haiku-4-5' });
   const running = worker.run('stopped');
   await begun.promise;
-  worker.context.locks.stopAll({ kind: 'stopped', message: 'enough' });
+  worker.context.store.locks.stopAll({ kind: 'stopped', message: 'enough' });
   await running;
   worker.stop();
   expect(await turnOf('stopped')).toMatchObject({ status: 'aborted' });

@@ -66,7 +66,7 @@ test('a key that answers 429 gets no call of any worker for the time, then one; 
   });
   await expect.poll(() => held, { timeout: 60_000 }).toBe(WORKERS);
   const heldMs = () =>
-    workers.map(({ context }) => context.models.known.heldMs({ provider: 'pool', model: 'busy', key: 'a' }));
+    workers.map(({ context }) => context.models.states.known.heldMs({ provider: 'pool', model: 'busy', key: 'a' }));
   await expect.poll(() => Math.max(...heldMs()), { timeout: 60_000, interval: 5 }).toBe(0);
   over.resolve();
   await Promise.all(turns);

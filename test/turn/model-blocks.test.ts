@@ -80,7 +80,7 @@ describe('a model whose provider has asked to wait', () => {
     await rig.send('meets-it', '[[error: 429 retry-after=600]]', { model });
     expect(await first.run('meets-it')).toMatchObject({ kind: 'parked' });
     await expect
-      .poll(() => second.context.models.blockedMs({ model: model.slice(10) }), { interval: 5 })
+      .poll(() => second.context.models.states.blockedMs({ model: model.slice(10) }), { interval: 5 })
       .toBeGreaterThan(0);
     tool.end();
     expect(await running).toMatchObject({ kind: 'parked' });
@@ -94,12 +94,14 @@ describe('a model whose provider has asked to wait', () => {
     const model = 'anthropic/held-back-meanwhile';
     const learns: GateCheck = {
       ask() {
-        context.models.learn([{ account: context.model.accountOf({}), model, leftMs: 600_000, probeInMs: null }]);
+        context.models.states.learn([
+          { account: context.models.client.accountOf({}), model, leftMs: 600_000, probeInMs: null },
+        ]);
         return PASS;
       },
     };
-    const last = context.checks.length - 1;
-    context.checks = context.checks.toSpliced(last, 0, learns);
+    const last = context.models.checks.length - 1;
+    context.models.checks = context.models.checks.toSpliced(last, 0, learns);
     const message = await rig.send('meanwhile', '[[reply: never]]', { model });
     expect(await worker.run('meanwhile')).toMatchObject({ kind: 'parked' });
     expect(requestsOf('meanwhile')).toEqual([]);

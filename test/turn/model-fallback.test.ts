@@ -308,7 +308,7 @@ test('when no model of the chain answers, the turn waits, and begins with the fi
 
 test('when the first model refuses while the fallback is unavailable, the turn waits for the fallback (G33)', async () => {
   const worker = rig.worker();
-  const check = worker.context.models.away;
+  const check = worker.context.models.states.away;
   const early = await holdOf(check, { provider: 'spare', model: 'first' }, 'early');
   for (const model of ['first', 'second'])
     for (const session of ['one', 'other']) {

@@ -270,7 +270,7 @@ describe('a turn whose model is unavailable', () => {
 
 test('a compaction that is interrupted before its call holds back no other session', async () => {
   const worker = patientRig.worker();
-  const check = worker.context.models.away;
+  const check = worker.context.models.states.away;
   const probed = modelOfRef(patientRig.config.agents.defaults.model);
   const early = await holdOf(check, probed, 'early');
   await seedHistory(patientRig, 'probing', { turns: 10, tokens: 60_000 });
@@ -304,7 +304,7 @@ test('a compaction whose own model is unavailable uses the model of the turn (G3
   const ownRig = await createTurnRig(database.url, { plugins, settings });
   const worker = ownRig.worker();
   for (const session of ['one', 'other']) {
-    const hold = await holdOf(worker.context.models.away, { provider: 'spare', model: 'first' }, session);
+    const hold = await holdOf(worker.context.models.states.away, { provider: 'spare', model: 'first' }, session);
     await hold?.failed?.(away(600_000));
   }
   await seedHistory(ownRig, 'full', { turns: 10, tokens: 60_000 });

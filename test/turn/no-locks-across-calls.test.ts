@@ -50,7 +50,7 @@ shareAmongTests(async (onEnd) => {
 
 test('no transaction and no lock is held while a model answers or a tool runs (G9)', async () => {
   const worker = rig.worker();
-  const { model } = worker.context;
+  const { client: model } = worker.context.models;
   const ask = model.ask.bind(model);
   model.ask = async (...asked) => {
     const answer = await ask(...asked);

@@ -58,7 +58,7 @@ async function play(session: string, text: string, model: string) {
 function derive(turnId: string, callNo: number) {
   const worker = rig.worker();
   worker.stop();
-  const { writeBody } = worker.context.model;
+  const { writeBody } = worker.context.models.client;
   return deriveRequest(rig.database, { turnId, callNo, defaultThinking: () => 'off', writeBody });
 }
 

@@ -115,7 +115,7 @@ describe('model calls whose end is never stored', () => {
     for (let call = 1; call <= 10; call += 1) {
       const running = worker.run('lost');
       await expect.poll(requests, { interval: 5 }).toBe(call);
-      worker.context.locks.stopAll({ kind: 'shutdown', message: 'The worker leaves in the middle of a call.' });
+      worker.context.store.locks.stopAll({ kind: 'shutdown', message: 'The worker leaves in the middle of a call.' });
       expect(await running).toMatchObject({ kind: 'released' });
     }
     expect(await worker.run('lost')).toMatchObject({ kind: 'ended' });
@@ -134,7 +134,7 @@ test('a worker that was paused past its lease right before a call makes no call 
   const slept = await createTurnRig(database.url, { clock });
   onTestFinished(() => slept.close());
   const { context, run } = slept.worker();
-  const { model } = context;
+  const { client: model } = context.models;
   // After the last check of the turn, and before the request is sent.
   const sleepy: Model = {
     ...model,
@@ -143,7 +143,7 @@ test('a worker that was paused past its lease right before a call makes no call 
       return model.ask(request, options);
     },
   };
-  Object.assign(context, { model: sleepy });
+  Object.assign(context.models, { client: sleepy });
   await slept.send('sleepy', 'x [[reply: Yes.]]');
   expect(await run('sleepy')).toEqual({ kind: 'lost' });
   expect(slept.scripted.requests).toEqual([]);

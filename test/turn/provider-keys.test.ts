@@ -158,15 +158,15 @@ describe('a key', () => {
 
   test('is left to others by a session whose model is held back longer', async () => {
     const worker = rig.worker();
-    const { models } = worker.context;
+    const { states } = worker.context.models;
     const named = (model: string) => ({ provider: 'limited', model, key: 'b' });
-    const [all, one] = models.known.findAll(named('one'));
-    models.learn([
+    const [all, one] = states.known.findAll(named('one'));
+    states.learn([
       { ...all!, leftMs: 600_000, probeInMs: 0 },
       { ...one!, leftMs: 600_000, probeInMs: 600_000 },
     ]);
-    expect(await holdOf(models.away, named('one'), 'first')).toBeNull();
-    expect(await holdOf(models.away, named('two'), 'second')).not.toBeNull();
+    expect(await holdOf(states.away, named('one'), 'first')).toBeNull();
+    expect(await holdOf(states.away, named('two'), 'second')).not.toBeNull();
     worker.stop();
   });
 

@@ -42,7 +42,7 @@ test(
     // Room for the calls of several seconds, in case the machine stalls for that long.
     const provider = await startLimitedProvider(rig.scripted.url, { perMinute: PER_MINUTE, capacity: 60 });
     const workers = Array.from({ length: WORKERS }, () => rig.worker({ modelUrl: provider.url }));
-    const account = workers[0]?.context.model.accountOf({});
+    const account = workers[0]?.context.models.client.accountOf({});
     // The limit begins empty.
     await addRateWindows(rig, { limitId: `${account} anthropic/*`, unit: 'requests', amount: 0 });
     const beganAtMs = performance.now();
@@ -107,15 +107,15 @@ interface WatchedWorker {
 function watchBlocks(worker: Worker): WatchedWorker {
   const { promise: known, resolve } = Promise.withResolvers<void>();
   const watched: WatchedWorker = { worker, knownAtMs: Infinity, known, committedAtMs: Infinity };
-  const { models } = worker.context;
-  const [learn, ask] = [models.learn.bind(models), models.away.ask.bind(models.away)];
-  models.learn = (blocked) => {
+  const { states } = worker.context.models;
+  const [learn, ask] = [states.learn.bind(states), states.away.ask.bind(states.away)];
+  states.learn = (blocked) => {
     learn(blocked);
     if (blocked.length === 0) return;
     watched.knownAtMs = Math.min(watched.knownAtMs, performance.now());
     resolve();
   };
-  models.away.ask = async (...asked) => {
+  states.away.ask = async (...asked) => {
     const answer = await ask(...asked);
     if (answer.kind !== 'pass') return answer;
     const failed = async (fault: ModelError) => {

@@ -339,7 +339,7 @@ describe('the description of a call', () => {
 
   test('is in the payload log and the cache trace when they are switched on', async () => {
     await play('logged', '[[reply: hello]]');
-    await worker.context.model.close();
+    await worker.context.models.client.close();
     const { id } = await lastTurn('logged');
     const folder = rig.config.runtime.dataDir;
     const log = await readFile(join(folder, 'payloads.jsonl'), 'utf8');

@@ -87,7 +87,7 @@ async function play(session: string, text: string, more: Partial<InboundMessage>
 async function derived(turnId: string): Promise<(boolean | null | undefined)[]> {
   const worker = rig.worker();
   worker.stop();
-  const { writeBody } = worker.context.model;
+  const { writeBody } = worker.context.models.client;
   const calls = await readModelCalls(rig, { turnId }, 'callNo');
   const wanted = calls.map(({ callNo }) => ({ turnId, callNo: Number(callNo), defaultThinking: () => 'off' as const }));
   const requests = await Promise.all(wanted.map((one) => deriveRequest(rig.database, { ...one, writeBody })));

@@ -129,7 +129,7 @@ describe('spawning', () => {
     const stored = async (): Promise<void> => {
       statuses.push(...(await rig.runsOf('settling')).map(({ status }) => status));
     };
-    worker.context.checks = [{ ask: () => PASS, stored }, ...worker.context.checks];
+    worker.context.models.checks = [{ ask: () => PASS, stored }, ...worker.context.models.checks];
     await worker.runSession(runs[0]!.childId);
     expect(statuses.at(-1)).toBe('running');
     expect(await rig.runsOf('settling')).toMatchObject([{ status: 'ok' }]);

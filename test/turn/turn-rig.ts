@@ -173,11 +173,11 @@ export async function createTurnRig(
       isDraining: more.isDraining ?? (() => false),
     });
     const stop = (): void => {
-      context.locks.stop();
-      for (const check of context.checks) check.stop?.();
+      context.store.locks.stop();
+      for (const check of context.models.checks) check.stop?.();
     };
     stops.push(stop);
-    context.locks.start();
+    context.store.locks.start();
     return {
       context,
       run: (name: string): Promise<Committed<TurnOutcome>> =>

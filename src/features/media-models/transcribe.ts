@@ -64,7 +64,7 @@ export function transcriptionInTurns({ config }: TurnParts): TurnFeature {
       const pending = listAudio(turn).filter((audio) => !done.has(keyOf(audio)));
       // The request of a call in a batch of the provider is made already.
       if (pending.length === 0 || turn.journal.attempt.hop !== null) return;
-      const stored = await readTranscripts(context.database, turn.session.id, pending);
+      const stored = await readTranscripts(context.store.database, turn.session.id, pending);
       for (const audio of pending) {
         const earlier = stored.find(({ messageId, at }) => messageId === audio.messageId && at === audio.at);
         if (earlier?.turnId !== turn.id) await addTranscript(context, turn, { settings, audio, text: earlier?.text });

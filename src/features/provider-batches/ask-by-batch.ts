@@ -71,7 +71,7 @@ async function parkForHop(context: LaneContext, turn: OpenedTurn): Promise<void>
   if (readVia(inputs) === 'live') return;
   const { batchId, fallback, cache, viaReason } = readBatchSettings(inputs);
   const { deadlineSeconds } = context.config.batches;
-  const leaveMs = leaveMsBeforeDeadline(await readTookMs(context.database));
+  const leaveMs = leaveMsBeforeDeadline(await readTookMs(context.store.database));
   const leaveAt = leaveAtMs(inputs, { deadlineSeconds, leaveMs });
   const isLate = context.clock.now().getTime() >= leaveAt;
   if (isLate && fallback === 'live') return;
@@ -80,7 +80,7 @@ async function parkForHop(context: LaneContext, turn: OpenedTurn): Promise<void>
   const { messages } = nextRequest(turn);
   const { request, requests } = turn.journal.attempt;
   const transformed = createInputTransform(requests.rules.view)({ system: request.system, messages: [...messages] });
-  const params = context.model.batchParams(
+  const params = context.models.client.batchParams(
     withMarkers({ ...sampled(request, turn.journal.at.progress.steps + 1), ...transformed }, cache),
   );
   if (params === null) return;

@@ -32,40 +32,16 @@ import type { OpenedTurn } from './opened-turn.ts';
 import type { TurnMeter } from './turn-meter.ts';
 import type { AnsweredCall, EndDecision, TurnResult, TurnWrite } from './position.ts';
 
+/** What a turn uses of its process; the store and the models have groups of their own. */
 export interface TurnContext {
   config: Config;
   clock: Clock;
   logger: Logger;
-  database: Database;
-  effects: Effects;
-  store: {
-    claim: RowSubmitter<ClaimRequest, Claim>;
-    release: RowSubmitter<HeldLock, Release>;
-    openTurn: RowSubmitter<NewTurn, Committed<Opening>>;
-    commitStep: RowSubmitter<JournalWrite, Committed<Verdict>>;
-    parkTurn: RowSubmitter<TurnPark, Parking>;
-    finishTurn: RowSubmitter<TurnEnd, FinishResult>;
-    beginCompaction: RowSubmitter<CompactionBegin, Committed<CompactionStart>>;
-    writeCompaction: RowSubmitter<CompactionWrite, Committed<CompactionVerdict>>;
-  };
-  locks: LockKeeper;
-  deltas: DeltaWriter;
-  transcripts: TranscriptCache;
-  model: Model;
-  /** The prices of this process's calls. */
-  prices: PriceBook;
-  /** How long the last answers of each agent were. */
-  recentOutputs: OutputHistory;
+  store: TurnStore;
+  models: TurnModels;
   /** What features do in turns. */
   features: readonly TurnFeature[];
-  /** The gate before model calls: what is asked of each call, in this order. */
-  checks: readonly GateCheck[];
-  /** The models that must not be called now. */
-  models: ModelStates;
-  /** Measures what turns do. */
-  meter: TurnMeter;
-  /** Called when a call has waited for a rate limit or a block. Must not throw. */
-  onRateWait: (wait: { model: string; waitedMs: number }) => void;
+  effects: Effects;
   /**
    * The tools that policies let through in a session of that role, in stable order; with those that
    * change, as they are now.
@@ -77,30 +53,63 @@ export interface TurnContext {
   plugins: Plugins;
   images: ImageLoader;
   /**
+   * Called with the result of each write within a turn; the `after` of its last write is part of
+   * its outcome.
+   */
+  publish: Publish;
+  /** Measures what turns do. */
+  meter: TurnMeter;
+  /** Null: nothing is traced. */
+  tracing: Tracing | null;
+  /** A number in [0, 1), for jitter. */
+  random: () => number;
+  /** True while the worker drains: a turn stops at its next step boundary and is left resumable. */
+  isDraining: () => boolean;
+}
+
+/** The statements of turns, and what this worker keeps between them. */
+export interface TurnStore {
+  database: Database;
+  claim: RowSubmitter<ClaimRequest, Claim>;
+  release: RowSubmitter<HeldLock, Release>;
+  openTurn: RowSubmitter<NewTurn, Committed<Opening>>;
+  commitStep: RowSubmitter<JournalWrite, Committed<Verdict>>;
+  parkTurn: RowSubmitter<TurnPark, Parking>;
+  finishTurn: RowSubmitter<TurnEnd, FinishResult>;
+  beginCompaction: RowSubmitter<CompactionBegin, Committed<CompactionStart>>;
+  writeCompaction: RowSubmitter<CompactionWrite, Committed<CompactionVerdict>>;
+  locks: LockKeeper;
+  deltas: DeltaWriter;
+  transcripts: TranscriptCache;
+  /**
    * Hashes of snapshots that are in the database already. It drops them soon, because an erasure
    * deletes those that no other turn shows.
    */
   knownSnapshots: KnownSnapshots;
   /** Contents of snapshots that turns ask for again. */
   snapshotCache: SnapshotCache;
-  /** A number in [0, 1), for jitter. */
-  random: () => number;
-  /** True while the worker drains: a turn stops at its next step boundary and is left resumable. */
-  isDraining: () => boolean;
-  /**
-   * Called with the result of each write within a turn; the `after` of its last write is part of
-   * its outcome.
-   */
-  publish: Publish;
-  /** Null: nothing is traced. */
-  tracing: Tracing | null;
+}
+
+/** The models, and what this worker knows of them. */
+export interface TurnModels {
+  client: Model;
+  /** The prices of this process's calls. */
+  prices: PriceBook;
+  /** How long the last answers of each agent were. */
+  recentOutputs: OutputHistory;
+  /** The models that must not be called now. */
+  states: ModelStates;
+  /** The gate before model calls: what is asked of each call, in this order. */
+  checks: readonly GateCheck[];
+  /** Called when a call has waited for a rate limit or a block. Must not throw. */
+  onRateWait: (wait: { model: string; waitedMs: number }) => void;
 }
 
 /** What the part of a feature in turns is made from. */
-export interface TurnParts extends Pick<
-  TurnContext,
-  'config' | 'clock' | 'logger' | 'database' | 'model' | 'prices' | 'recentOutputs'
-> {
+export interface TurnParts
+  extends Pick<TurnContext, 'config' | 'clock' | 'logger'>, Pick<TurnModels, 'prices' | 'recentOutputs'> {
+  database: Database;
+  model: Model;
   /** Names this process; never used twice. */
   owner: string;
 }

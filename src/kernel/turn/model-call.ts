@@ -67,7 +67,7 @@ export class CallRecord {
     const startedAt = context.clock.now();
     this.#context = context;
     this.#turn = turn;
-    this.#key = model.key ?? context.model.keysOf(model)[0]?.name;
+    this.#key = model.key ?? context.models.client.keysOf(model)[0]?.name;
     this.#begun = {
       tier: 'standard',
       step: progress.steps + 1,
@@ -163,7 +163,7 @@ export class CallRecord {
     const responseId = answer?.id ?? this.#reported?.id ?? null;
     const price: CallPrice =
       costMicros === undefined
-        ? priceCall(this.#context.prices, this.#begun, { ...usage, cacheWrite1hTokens })
+        ? priceCall(this.#context.models.prices, this.#begun, { ...usage, cacheWrite1hTokens })
         : { costMicros, priceVersion: null };
     return {
       ...this.#begun,

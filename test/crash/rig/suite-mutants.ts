@@ -171,7 +171,7 @@ export const safeguards: readonly Safeguard[] = [
   {
     name: 'the blocks in the answer of a claim',
     file: 'src/kernel/turn/run/steps.ts',
-    find: 'context.models.learn(answer.blocks);',
+    find: 'context.models.states.learn(answer.blocks);',
     replace: '',
     // On a busy machine the poll may bring the block before the call.
     more: [

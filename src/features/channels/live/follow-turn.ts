@@ -50,7 +50,10 @@ export function followTurn(context: TurnContext, turn: OpenedTurn, chat: Chat): 
 }
 
 async function follow(context: TurnContext, turn: OpenedTurn, { url, message }: Chat): Promise<void> {
-  const { config, database } = context;
+  const {
+    config,
+    store: { database },
+  } = context;
   // What the model says comes after this.
   let after = (await readEventHorizon(database.views)) - 1n;
   const chat = await openChat(config, url);
@@ -114,7 +117,7 @@ interface Preview {
 }
 
 function createPreview(
-  { config, database, logger }: TurnContext,
+  { config, logger, store: { database } }: TurnContext,
   chat: OpenedChat,
   { turnId, url, mayStop }: { turnId: string; url: string; mayStop: boolean },
 ): Preview {

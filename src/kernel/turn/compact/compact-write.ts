@@ -137,7 +137,7 @@ export async function askForSummary(
   const record = new CallRecord(context, turn, { callNo, view, purpose: 'compaction', model: request });
   const ended = (end: CallConclusion) => ({ snapshot, call: record.ended(end) });
   try {
-    const answer = await context.model.ask(request, {
+    const answer = await context.models.client.ask(request, {
       ...record.options(),
       signal: idle.signal,
       onChunk: () => {
@@ -170,7 +170,7 @@ export function summaryModel(context: TurnContext, { agent, journal, session }: 
   const wanted = agent.compaction.model;
   if (wanted === undefined) return own;
   const ref = modelRefOf(agent, wanted);
-  if (ref !== null && context.model.providers.some((provider) => ref.startsWith(`${provider}/`))) {
+  if (ref !== null && context.models.client.providers.some((provider) => ref.startsWith(`${provider}/`))) {
     const named = modelOfRef(ref);
     return isOpen(context, named) ? named : own;
   }

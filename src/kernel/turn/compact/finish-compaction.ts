@@ -152,7 +152,9 @@ async function shownPaths(context: TurnContext, turn: OpenedTurn): Promise<Reado
   if (turn.journal.attempt.request.system.length > 0) return pathsShownIn(turn.journal.attempt.request.system);
   const { workspaceSha256 } = turn.journal.attempt.sessionView;
   if (workspaceSha256 === undefined) return new Set();
-  const kept = (await context.snapshotCache.recall(context.database, [workspaceSha256])).get(workspaceSha256);
+  const kept = (await context.store.snapshotCache.recall(context.store.database, [workspaceSha256])).get(
+    workspaceSha256,
+  );
   // session-context.ts stored the value of this hash.
   const files = (kept as SessionWorkspace | undefined)?.files ?? [];
   return new Set(files.filter(({ rawChars }) => rawChars > 0).map(({ path }) => path));

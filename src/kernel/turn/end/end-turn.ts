@@ -222,7 +222,7 @@ function openCallsWrite(turn: OpenedTurn, message: string): TurnWrite {
 export async function brokenCallWrite(context: TurnContext, turn: OpenedTurn): Promise<TurnWrite> {
   const broken = turn.journal.attempt.unstoredCall;
   if (broken === null) return NO_ROWS;
-  await context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
+  await context.store.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
   return { ...NO_ROWS, modelCalls: [broken], events: [modelEnded(turn, broken)] };
 }
 
@@ -317,13 +317,16 @@ export async function storeEnd(
   context.tracing?.turnEnded(turn.id);
   reportCalls(context, turn, write.modelCalls);
   reportTurnEnd(context, turn, { status, error, figures: ending.figures, deadLetter });
-  if (hides === null) context.transcripts.keep(session.id, turn.transcript);
+  if (hides === null) context.store.transcripts.keep(session.id, turn.transcript);
   if (effects.length === 0) return ending;
   const staying = effects.map(({ kind }) => kind).filter((kind) => !(kind in context.effects));
   if (staying.length > 0)
     context.logger.warn({ ...pickLogIds(context, turn), effects: staying }, NO_FEATURE_CARRIES_OUT);
   // After the costs of its calls, which older schedulers release with the turn.
-  return { ...ending, after: mergeAll([ending, { after: await attemptEffects(context, session.id) }]) };
+  return {
+    ...ending,
+    after: mergeAll([ending, { after: await attemptEffects({ ...context, ...context.store }, session.id) }]),
+  };
 }
 
 const NO_FEATURE_CARRIES_OUT = 'No feature carries out the effects of the turn; they stay until one does';

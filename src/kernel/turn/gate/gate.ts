@@ -70,7 +70,7 @@ export async function askGate(context: TurnContext, call: ComingCall): Promise<P
  * themselves. Throws what a check fails with.
  */
 async function askChecks(
-  { checks }: TurnContext,
+  { models: { checks } }: TurnContext,
   call: ComingCall,
   stayedMs: number,
 ): Promise<{ pass: Pass; wait: Wait | null; waitedMs: number }> {
@@ -93,7 +93,8 @@ async function askChecks(
 }
 
 /** True when a call of the model would be let through soon, by any key of its provider. */
-export function isOpen({ checks, model: client }: TurnContext, { key: _key, ...model }: NamedModel): boolean {
+export function isOpen({ models }: TurnContext, { key: _key, ...model }: NamedModel): boolean {
+  const { client, checks } = models;
   const keys = client.keysOf(model);
   const ways: NamedModel[] = keys.length < 2 ? [model] : keys.map(({ name }) => ({ ...model, key: name }));
   return ways.some((way) => checks.every((check) => check.isOpen?.(way) ?? true));
@@ -103,12 +104,13 @@ export function isOpen({ checks, model: client }: TurnContext, { key: _key, ...m
  * The model as a session asks it: by the first key of its order that is let through, or by the one
  * that is held back least.
  */
-export function withKey({ models, model: client }: TurnContext, sessionId: string, model: NamedModel): NamedModel {
+export function withKey({ models }: TurnContext, sessionId: string, model: NamedModel): NamedModel {
+  const { client, states } = models;
   const keys = client.keysOf(model);
   if (keys.length < 2) return model;
   const ways = orderKeys(sessionId, keys, (text) => hash('sha256', text, 'hex')).map(({ name }) => {
     const way = { ...model, key: name };
-    return { way, heldMs: models.known.heldMs(way) };
+    return { way, heldMs: states.known.heldMs(way) };
   });
   const leastMs = Math.min(...ways.map(({ heldMs }) => heldMs));
   return ways.find(({ heldMs }) => heldMs === leastMs)?.way ?? model;
@@ -146,7 +148,7 @@ function noteRateWait(context: TurnContext, { turn, way, model }: ComingCall, wa
   const parkedMs = at.park !== null && RATE_CODES.has(at.park.code) && attempt.rateWaitMs === 0 ? at.park.waitedMs : 0;
   const rateWaitMs = Math.round(parkedMs + waitedMs);
   turn.journal.note({ rateWaitMs });
-  if (rateWaitMs > 0) context.onRateWait({ model: refOfModel(model), waitedMs: rateWaitMs });
+  if (rateWaitMs > 0) context.models.onRateWait({ model: refOfModel(model), waitedMs: rateWaitMs });
 }
 
 // How often a turn asks again after a call that has failed, and when it keeps its slot meanwhile.
@@ -177,7 +179,7 @@ export function mayStay(
   const { park, progress } = journal.at;
   // Another key may be let through. Each of them has been asked when more calls in a row were held
   // back than there are keys.
-  if (kind === 'key') return blocksInARow <= context.model.keysOf(model).length && isOpen(context, model);
+  if (kind === 'key') return blocksInARow <= context.models.client.keysOf(model).length && isOpen(context, model);
   if (park !== null || kind === 'away') return false;
   if (kind === 'blocked') return (wait.forMs ?? 0) <= WAIT_IN_SLOT_MS_MAX && blocksInARow <= RETRIES_IN_SLOT_MAX;
   return progress.retries < Math.min(RETRIES_IN_SLOT_MAX, retriesMaxOf(config, model));
@@ -260,7 +262,7 @@ export async function storePark(context: TurnContext, turn: OpenedTurn, wait: Tu
     events.push({ type: 'turn.parked', data: { ...reason, ...wait.facts, dueInMs } });
   }
   if (wait.isNews === true) events.push(modelBlocked(reason));
-  await context.deltas.take({ sessionId: session.id, epoch: turn.held.epoch, turnId: turn.id });
+  await context.store.deltas.take({ sessionId: session.id, epoch: turn.held.epoch, turnId: turn.id });
   const modelCalls = failed === null ? [] : [failed];
   const write = { ...NO_ROWS, modelCalls, events, totals: given({ retries }) };
   // The wait counts from the model's last answer, whatever the current reason is: alternating
@@ -271,7 +273,7 @@ export async function storePark(context: TurnContext, turn: OpenedTurn, wait: Tu
   const { heldSeq } = session;
   const { after } = await journal.store(write, (rows) => context.store.parkTurn({ ...rows, ...wait, heldSeq, parks }));
   reportCalls(context, turn, modelCalls);
-  context.transcripts.keep(session.id, turn.transcript);
+  context.store.transcripts.keep(session.id, turn.transcript);
   wait.onParked?.();
   return after;
 }

@@ -151,7 +151,7 @@ export async function chargeNext(
 ): Promise<void> {
   const row = turn.journal.attempt.unstoredCall;
   const calls = turn.journal.at.progress.calls + 1;
-  await context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
+  await context.store.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
   await storeStep(context, turn, {
     ...NO_ROWS,
     totals: { calls, retries },

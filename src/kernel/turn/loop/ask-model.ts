@@ -98,11 +98,11 @@ export async function askOnce(
   const idle = new IdleClock(chooseIdleTimeout(turn, { isStreaming }), [turn.held.signal]);
   const reply = createReplyStream(buildReplyRules(context, turn));
   const show = (type: DeltaEvent['type'], text: string): void => {
-    if (text !== '') context.deltas.add(target, { type, data: { call: callNo, text } });
+    if (text !== '') context.store.deltas.add(target, { type, data: { call: callNo, text } });
   };
   const failed = (fault: ModelError) => ({ fault, row: record.ended(failedBy(fault)) });
   try {
-    const answer = await context.model.ask(
+    const answer = await context.models.client.ask(
       {
         ...sampled(request, turn.journal.at.progress.steps + 1),
         ...createInputTransform(requests.rules.view)({ system: request.system, messages: [...messages] }),
@@ -124,7 +124,7 @@ export async function askOnce(
       },
     );
     show('model.delta', reply.end());
-    context.recentOutputs.add(turn.agent.id, answer.usage.outputTokens);
+    context.models.recentOutputs.add(turn.agent.id, answer.usage.outputTokens);
     if (answer.stopReason !== CONTEXT_OVERFLOW) return { answer, call: record.ended({ answer }) };
     const fault = windowExceeded();
     return { fault, row: record.ended({ ...failedBy(fault), usage: answer.usage }), hasAnswered: true };
@@ -233,7 +233,7 @@ export async function enterNextGate(context: TurnContext, turn: OpenedTurn, way:
 
 function mayAskNextKey(context: TurnContext, turn: OpenedTurn, asks: number): boolean {
   const { request } = turn.journal.attempt;
-  return request.key !== undefined && asks < context.model.keysOf(request).length && isOpen(context, request);
+  return request.key !== undefined && asks < context.models.client.keysOf(request).length && isOpen(context, request);
 }
 
 function nextCall(context: TurnContext, turn: OpenedTurn, way: ComingCall['way']): ComingCall {

@@ -59,7 +59,7 @@ const NONE_HELD: ResumedHolds = { found: new Map(), failure: null };
  * something outside.
  */
 export async function resumeHolds(
-  context: Pick<TurnContext, 'features' | 'database'>,
+  context: Pick<TurnContext, 'features' | 'store'>,
   turn: OpenedTurn,
   calls: readonly ToolUseBlock[],
 ): Promise<ResumedHolds> {
@@ -71,7 +71,7 @@ export async function resumeHolds(
   // An answer may have been stored in time although the claim, by its clock, has found the time
   // over and no answer yet.
   const late = held.find(({ heldLeftMs }) => isOver(heldLeftMs));
-  const answers = late === undefined ? [] : await readAnswers(context.database, turn.id, late.step);
+  const answers = late === undefined ? [] : await readAnswers(context.store.database, turn.id, late.step);
   for (const { ordinal, code, status, outcome } of answers)
     found.set(ordinal, { kind: 'known', outcome, status, code });
   let failure: TurnFailed | null = null;

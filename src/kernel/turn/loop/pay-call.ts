@@ -135,8 +135,10 @@ function brokenRow(
   return { ...record.ended({ ...end, usage }), isEstimated: true };
 }
 
-function isPriced({ prices, clock }: TurnContext, request: ModelRequest): boolean {
-  return priceAt(prices.table, { model: refOfModel(request), day: clock.now().toISOString().slice(0, 10) }) !== null;
+function isPriced({ models, clock }: TurnContext, request: ModelRequest): boolean {
+  return (
+    priceAt(models.prices.table, { model: refOfModel(request), day: clock.now().toISOString().slice(0, 10) }) !== null
+  );
 }
 
 /** `fault` null: the turn stops. Rethrows what is no end of a call. */
@@ -176,7 +178,7 @@ export function createPaidCalls(context: TurnContext, turn: OpenedTurn, step: nu
       pay,
       ask: (call) =>
         pay(call, async ({ request, headers, onSend, onBytes, signal }) => {
-          const answer = await context.model.ask(request, {
+          const answer = await context.models.client.ask(request, {
             headers,
             signal,
             beforeSend: () => turn.held.assertHeld(),

@@ -125,7 +125,11 @@ export async function answerWrite(
   turn: OpenedTurn,
   { answer, call, resumed }: AnsweredCall,
 ): Promise<TurnWrite> {
-  const deltas = await context.deltas.take({ sessionId: turn.session.id, epoch: turn.held.epoch, turnId: turn.id });
+  const deltas = await context.store.deltas.take({
+    sessionId: turn.session.id,
+    epoch: turn.held.epoch,
+    turnId: turn.id,
+  });
   const { progress } = turn.journal.at;
   return {
     ...NO_ROWS,
@@ -217,7 +221,7 @@ async function askHarness(context: TurnContext, turn: OpenedTurn, harness: Check
       messages: sent.messages,
       tools: request.tools,
       signal: turn.held.signal,
-      onText: (text) => context.deltas.add(target, { type: 'model.delta', data: { call: callNo, text } }),
+      onText: (text) => context.store.deltas.add(target, { type: 'model.delta', data: { call: callNo, text } }),
     });
     const { content, stopReason, usage, costUsd } = reading;
     const answer = { id: `harness_${turn.id}_${callNo}`, model: request.model, content, stopReason, usage };
@@ -249,7 +253,7 @@ export async function findSteering(context: TurnContext, turn: OpenedTurn): Prom
   const { journal } = turn;
   const { steerSeq } = journal.at;
   if (steerSeq <= journal.attempt.steersSeen) return null;
-  const waiting = await readWaitingInputs(context.database, turn.session.id);
+  const waiting = await readWaitingInputs(context.store.database, turn.session.id);
   const { inputs, isCut } = selectSteers(waiting, {
     route: routeOfTurn(turn) ?? routeOfAny(turn, waiting),
     room: computeRoom(context, turn.session, turn.agent, estimateNextRequest(turn)),

@@ -46,7 +46,7 @@ export interface NextModel {
 /** The models that a turn may ask, in order. */
 export function listChain(context: TurnContext, agent: AgentSettings, opened: NamedModel) {
   const fallbacks = agent.fallbacks.map((name) => modelRefOf(agent, name));
-  return modelChain(opened, { fallbacks, providers: context.model.providers });
+  return modelChain(opened, { fallbacks, providers: context.models.client.providers });
 }
 
 /** The next models of a turn. */
@@ -61,7 +61,7 @@ export function fallbacksLeft(turn: OpenedTurn): readonly string[] {
  */
 export function resumeFallback(context: TurnContext, turn: OpenedTurn, next: NextModel | null): void {
   if (next === null) return;
-  const isServed = context.model.providers.includes(providerOf(modelOfRef(next.model)));
+  const isServed = context.models.client.providers.includes(providerOf(modelOfRef(next.model)));
   const [first = next.model] = turn.chain;
   if (isServed) askFrom(context, turn, next, modelsBefore(turn));
   else askInstead(context, turn, { model: first, reason: null });
@@ -121,8 +121,8 @@ export function takeKey(context: TurnContext, turn: OpenedTurn, way: ComingCall[
   if (key !== request.key) turn.journal.note({ request: { ...request, ...given({ key }) } });
 }
 
-function firstKey({ model: client }: TurnContext, model: NamedModel): string | undefined {
-  const keys = client.keysOf(model);
+function firstKey({ models }: TurnContext, model: NamedModel): string | undefined {
+  const keys = models.client.keysOf(model);
   return keys.length < 2 ? undefined : keys[0]?.name;
 }
 
@@ -173,13 +173,14 @@ function isImage({ type }: { type: string }): boolean {
  */
 export function takeTraits({ models }: TurnContext, { journal }: OpenedTurn): void {
   const { request, traits } = journal.attempt;
-  journal.note({ traits: { ...models.known.find(request).traits, ...traits } });
+  journal.note({ traits: { ...models.states.known.find(request).traits, ...traits } });
 }
 
 /** After an answer: what this turn has learned of the model is kept for all workers. */
-export async function rememberTraits({ models, database }: TurnContext, { journal }: OpenedTurn): Promise<void> {
+export async function rememberTraits({ models, store }: TurnContext, { journal }: OpenedTurn): Promise<void> {
+  const { database } = store;
   const { request, traits } = journal.attempt;
-  const known = models.known.noteTraits(request, traits);
+  const known = models.states.known.noteTraits(request, traits);
   if (known === null) return;
   const message = 'It could not be stored how the server of a model takes requests';
   const { model } = known;

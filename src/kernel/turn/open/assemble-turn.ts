@@ -122,7 +122,7 @@ interface WrittenSystem {
  * one that cannot be used.
  */
 function writeSystem(
-  { config, plugins, model: port }: TurnContext,
+  { config, plugins, models }: TurnContext,
   { agent, claim }: TurnMaterial,
   written: {
     facts: PromptFacts;
@@ -133,7 +133,11 @@ function writeSystem(
   },
 ): WrittenSystem {
   const { facts, mode, toolset, session } = written;
-  const model = modelFor(agent, facts.messages.at(-1)?.model ?? claim.session.model ?? agent.model, port.providers);
+  const model = modelFor(
+    agent,
+    facts.messages.at(-1)?.model ?? claim.session.model ?? agent.model,
+    models.client.providers,
+  );
   const thinking = written.thinking ?? agent.thinking;
   const reasoning = toReasoning(claim.session.reasoning);
   const groupIntro = chooseGroupIntro(config, facts.message, facts.view);
@@ -169,10 +173,10 @@ function closeAssembly(
 ): Assembly {
   const { material, facts, session, prompt, system, notes, changes, images } = drafts;
   const injected =
-    changes.injectMessages.length === 0 ? null : context.snapshotCache.keep(changes.injectMessages).snapshot;
+    changes.injectMessages.length === 0 ? null : context.store.snapshotCache.keep(changes.injectMessages).snapshot;
   const { text, spans } = joinParts([...notes.parts, ...images.parts]);
   const { responseFormat } = optionsOfInputs(material.inputs);
-  const format = responseFormat === undefined ? undefined : context.snapshotCache.keep(responseFormat);
+  const format = responseFormat === undefined ? undefined : context.store.snapshotCache.keep(responseFormat);
   const {
     request,
     spans: sectionSpans,
@@ -291,7 +295,7 @@ export interface TurnImages {
 export async function imagesOfTurn(context: TurnContext, input: TurnImagesInput): Promise<TurnImages> {
   const mayShow = acceptsImages(input.model, context.config.images.textOnlyModels);
   const { blocks, missing } = await loadWanted(context, input, mayShow);
-  const kept = blocks.map((block) => ({ block, snapshot: context.snapshotCache.keep(block).snapshot }));
+  const kept = blocks.map((block) => ({ block, snapshot: context.store.snapshotCache.keep(block).snapshot }));
   const { turn, session } = planImages({
     before: input.before,
     prompt: {

@@ -65,7 +65,7 @@ export async function openNewTurn(context: TurnContext, opening: NewTurnParts): 
   const { prompt, promptParts, orphans, overflow, eventIds, sessionView, ...parts } = opening;
   const { id, kind, session, held, transcript, inputs, request, view, thinking } = parts;
   const inputIds = inputs.map((input) => input.id);
-  const snapshots = opening.snapshots.filter(({ sha256 }) => !context.knownSnapshots.has(sha256));
+  const snapshots = opening.snapshots.filter(({ sha256 }) => !context.store.knownSnapshots.has(sha256));
   const [orphan] = orphans;
   held.assertHeld();
   const answer = context.publish(
@@ -75,7 +75,7 @@ export async function openNewTurn(context: TurnContext, opening: NewTurnParts): 
       kind,
       // An item of a batch runs in the lane of batches, whatever the lane of its session.
       lane: kind === 'batch' ? 'batch' : session.lane,
-      worker: context.locks.owner,
+      worker: context.store.locks.owner,
       model: request.model,
       thinking,
       tags: optionsOfInputs(inputs).tags,
@@ -99,7 +99,7 @@ export async function openNewTurn(context: TurnContext, opening: NewTurnParts): 
   );
   if (answer.kind === 'fenced') throw lockLost(held);
   if (answer.kind === 'stopped') return null;
-  for (const { sha256 } of snapshots) context.knownSnapshots.add(sha256);
+  for (const { sha256 } of snapshots) context.store.knownSnapshots.add(sha256);
   if (orphan !== undefined) hideOrphans(context, opening);
   const promptSeq = session.entrySeq + 1;
   if (prompt !== null) transcript.push({ ...prompt, seq: promptSeq, parentSeq: session.leafSeq, turnId: id });
@@ -155,7 +155,11 @@ export async function buildTurn(context: TurnContext, parts: TurnParts): Promise
     toolset: parts.toolset ?? (await context.toolsetOf(agent, roleAt(session.depth, agent.subagents.maxSpawnDepth))),
     thinking: parts.thinking ?? agent.thinking,
     ledger: earlier?.toolCalls ?? [],
-    journal: new TurnJournal({ session, held, transcript, checks: context.checks }, firstPosition(parts), attempt),
+    journal: new TurnJournal(
+      { session, held, transcript, checks: context.models.checks },
+      firstPosition(parts),
+      attempt,
+    ),
   };
 }
 

@@ -121,7 +121,7 @@ export function providerView({ provider }: Pick<RequestBase, 'provider'>): Pick<
  * The scope of the key by which a model is asked, according to its view; `default` is not written.
  */
 export function scopeView(
-  { model: client }: Pick<TurnContext, 'model'>,
+  { models: { client } }: Pick<TurnContext, 'models'>,
   { key, ...model }: NamedModel,
 ): Pick<TurnRequestSettings, 'scope'> {
   const keys = client.keysOf(model);
@@ -134,10 +134,10 @@ export function scopeView(
  * history.
  */
 export function familyView(
-  { model }: Pick<TurnContext, 'model'>,
+  { models }: Pick<TurnContext, 'models'>,
   { provider }: Pick<RequestBase, 'provider'>,
 ): Pick<TurnRequestSettings, 'family'> {
-  const family = model.familyOf(provider);
+  const family = models.client.familyOf(provider);
   return family === 'anthropic' ? {} : { family };
 }
 
@@ -168,7 +168,7 @@ export async function viewRules(
 ): Promise<ViewRules> {
   const hashes = [...(view.injectedSha256 === undefined ? [] : [view.injectedSha256]), ...hashesOfImages(view.images)];
   const blobs: ReadonlyMap<string, unknown> =
-    hashes.length === 0 ? new Map() : await context.snapshotCache.recall(context.database, hashes);
+    hashes.length === 0 ? new Map() : await context.store.snapshotCache.recall(context.store.database, hashes);
   return { view, promptSeq, model, ...resolveBlobs(view, blobs) };
 }
 

@@ -37,7 +37,7 @@ export async function resumeTurn(
   const agent = settingsFor(context.config, resolveSettings(context, session), open.inputs);
   const transcript = buildTranscript(claim);
   const { sampling, formatSha256 = '' } = open.view;
-  const snapshots = await readSnapshots(context.database, [open.systemSha256, open.toolsSha256, formatSha256]);
+  const snapshots = await readSnapshots(context.store.database, [open.systemSha256, open.toolsSha256, formatSha256]);
   if (session.stop !== null) held.stop(session.stop);
   // Its worker crashed between the opening and the end of a turn that only gives up its input.
   const isGivenUp = open.kind !== 'compaction' && open.promptSeq > session.entrySeq;

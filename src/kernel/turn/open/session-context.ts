@@ -78,14 +78,14 @@ export interface SessionContextInput {
 export async function readSessionContext(context: TurnContext, input: SessionContextInput): Promise<SessionContext> {
   const { view } = input;
   const hashes = [view.workspaceSha256, view.chatSha256].filter((sha256) => sha256 !== undefined);
-  const known = await context.snapshotCache.recall(context.database, hashes);
+  const known = await context.store.snapshotCache.recall(context.store.database, hashes);
   // The values of these hashes were stored here.
   const workspace = known.get(view.workspaceSha256 ?? '') as SessionWorkspace | undefined;
   const before = known.get(view.chatSha256 ?? '') as ChatFacts | undefined;
-  const kept = context.snapshotCache.keep(workspace ?? (await openWorkspace(context, input)));
+  const kept = context.store.snapshotCache.keep(workspace ?? (await openWorkspace(context, input)));
   return {
     workspace: input.isPoll ? { ...kept, value: await withChecklist(kept.value, input.agent) } : kept,
-    chat: context.snapshotCache.keep(updateChatFacts(input.message, before)),
+    chat: context.store.snapshotCache.keep(updateChatFacts(input.message, before)),
   };
 }
 

@@ -239,10 +239,10 @@ export async function staleReason(
   { id: sessionId, agentId }: Pick<ClaimedSession, 'id' | 'agentId'>,
   input: Pick<WaitingInput, 'id' | 'kind' | 'body' | 'seq' | 'receivedAt'>,
 ): Promise<'daily' | 'idle' | null> {
-  const { config, database } = context;
+  const { config, store } = context;
   const policy = config.session.reset;
   if (policy.mode === 'none' || input.kind !== 'message') return null;
-  const lastTalkMs = await readLastTalk(database, { sessionId, beforeSeq: input.seq });
+  const lastTalkMs = await readLastTalk(store.database, { sessionId, beforeSeq: input.seq });
   const timeZone = isAgent(config, agentId)
     ? agentOf(config, agentId).userTimezone
     : config.agents.defaults.userTimezone;
@@ -268,7 +268,7 @@ export async function resetTranscript<Claim extends SessionClaim>(
   const { session } = claim;
   held.assertHeld();
   const { id: sessionId, epoch, transcriptNo, transcriptVersion } = session;
-  if (!(await resetClaimed(context.database, { sessionId, epoch, transcriptNo, reason }))) throw lockLost(held);
+  if (!(await resetClaimed(context.store.database, { sessionId, epoch, transcriptNo, reason }))) throw lockLost(held);
   return {
     ...claim,
     entries: [],

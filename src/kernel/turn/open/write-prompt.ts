@@ -128,7 +128,7 @@ export async function leaveOut(context: TurnContext, held: HeldSession, input: W
   held.assertHeld();
   const { sessionId, epoch } = held;
   const { isHeld } = context.publish(
-    await settleWithoutTurn(context.database, { sessionId, epoch, messageId: input.id }),
+    await settleWithoutTurn(context.store.database, { sessionId, epoch, messageId: input.id }),
   );
   if (!isHeld) throw lockLost(held);
 }

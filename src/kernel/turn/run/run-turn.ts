@@ -45,7 +45,7 @@ import { TurnFailed, TurnStopped, type StopReason } from '../turn-stop.ts';
  * the database.
  */
 export async function runTurn(context: TurnContext, sessionId: SessionId): Promise<Committed<TurnOutcome>> {
-  if (!context.locks.reserve(sessionId)) return { kind: 'busy' };
+  if (!context.store.locks.reserve(sessionId)) return { kind: 'busy' };
   try {
     let state: TurnState = { kind: 'new', sessionId };
     while (!isFinal(state)) {
@@ -53,7 +53,7 @@ export async function runTurn(context: TurnContext, sessionId: SessionId): Promi
     }
     return state;
   } finally {
-    context.locks.unreserve(sessionId);
+    context.store.locks.unreserve(sessionId);
   }
 }
 
@@ -83,7 +83,7 @@ export function stateAfterFault(context: TurnContext, state: TurnState, error: u
   if (error instanceof TurnStopped) return stateAfterStop(held, turn, error.reason);
   if (isPassingFault(error)) {
     if (!held.isTrusted) return { kind: 'lost' };
-    context.database.outages.failed(error);
+    context.store.database.outages.failed(error);
     // The next claim need not wait until the lease expires.
     return { kind: 'leaving', held, broken: null };
   }

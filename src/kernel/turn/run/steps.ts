@@ -29,15 +29,15 @@ export async function claim(context: TurnContext, state: TurnState): Promise<Tur
   if (state.kind !== 'new') return state;
   const { sessionId } = state;
   const askedAtMs = context.clock.monotonicMs();
-  const kept = context.transcripts.take(sessionId);
-  const { owner, leaseMs } = context.locks;
+  const kept = context.store.transcripts.take(sessionId);
+  const { owner, leaseMs } = context.store.locks;
   const answer = await context.store.claim({ sessionId, owner, leaseMs, known: pickKnown(kept) });
   if (answer.kind === 'claimed') {
-    context.models.learn(answer.blocks);
-    const held = context.locks.hold(sessionId, answer.session.epoch, askedAtMs);
+    context.models.states.learn(answer.blocks);
+    const held = context.store.locks.hold(sessionId, answer.session.epoch, askedAtMs);
     return { kind: 'held', claim: { ...answer, kept }, held };
   }
-  if (kept !== null) context.transcripts.keep(sessionId, kept);
+  if (kept !== null) context.store.transcripts.keep(sessionId, kept);
   return answer;
 }
 
