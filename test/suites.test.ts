@@ -13,7 +13,7 @@ const ROWS = 'test/rows/';
 /** Tests of SQL itself: statements, migrations, versions, and every table whatever its name. */
 const OF_SQL = [
   'test/api/tables-with.ts',
-  'test/cli/backup.test.ts',
+  'test/features/backup/commands.test.ts',
   'test/cli/wrong-databases.test.ts',
   'test/core/migration-locks.test.ts',
   'test/servers/small-disk.ts',

@@ -10,7 +10,7 @@ const holder = useApiRig({ keys: [{ name: 'ops', key: OPS_KEY }] });
 const PUBLIC = ['/', '/turns', '/sessions/agent:main:main', '/healthz', '/readyz'];
 /** Takes the key in its body. */
 const SIGN_IN = '/v1/auth/sessions';
-/** Has the signature of a platform instead, see test/channels/webhook.test.ts. */
+/** Has the signature of a platform instead, see test/features/channels/webhook.test.ts. */
 const SIGNED = '/v1/channels/{name}/{account}/webhook';
 
 function filled(path: string): string {

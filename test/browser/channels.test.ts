@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { openChannels } from '../../src/features/channels/poll-accounts.ts';
 import { createLogger } from '../../src/logger.ts';
 import { startScriptedTelegram, TELEGRAM_TOKEN } from '../../scripted-platform/telegram/scripted-telegram.ts';
-import { BOT, telegramChannel } from '../channels/channel-rig.ts';
+import { BOT, telegramChannel } from '../features/channels/channel-rig.ts';
 import { readBodies } from '../rows/channels.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { violationsOn } from './axe.ts';

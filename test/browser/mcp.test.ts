@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openMcp } from '../../src/features/mcp/rounds.ts';
 import { noteMcpServers, storeMcpTools } from '../../src/features/mcp/store/servers.ts';
 import { newId } from '../../src/ids.ts';
-import { countingServer } from '../mcp/mcp-rig.ts';
+import { countingServer } from '../features/mcp/mcp-rig.ts';
 import { addWorkers } from '../rows/workers.ts';
 import { ahead } from '../rows/table.ts';
 import { violationsOn } from './axe.ts';

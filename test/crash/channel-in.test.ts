@@ -7,9 +7,9 @@
 // burst; then the inbox is compared with what was written. A pause keeps turns from running.
 import { expect, test } from 'vitest';
 import type { RecordedCall, RecordedPush } from '../../scripted-platform/call-log.ts';
-import type { BarChannel } from '../channels/bars/bar-channel.ts';
-import { startPlatforms } from '../channels/bars/bar-platforms.ts';
-import { startFront } from '../channels/bars/front.ts';
+import type { BarChannel } from '../features/channels/bars/bar-channel.ts';
+import { startPlatforms } from '../features/channels/bars/bar-platforms.ts';
+import { startFront } from '../features/channels/bars/front.ts';
 import { absentTexts, indexTexts, readTextsBySession } from '../rows/channels.ts';
 import { changeChannelAccounts, readChannelAccounts } from '../rows/channel-accounts.ts';
 import { addPauses } from '../rows/pauses.ts';

@@ -8,8 +8,8 @@
 import { expect, test } from 'vitest';
 import { formatChannelUrl } from '../../src/core/channel-address.ts';
 import { newId } from '../../src/ids.ts';
-import type { BarChannel } from '../channels/bars/bar-channel.ts';
-import { startPlatforms } from '../channels/bars/bar-platforms.ts';
+import type { BarChannel } from '../features/channels/bars/bar-channel.ts';
+import { startPlatforms } from '../features/channels/bars/bar-platforms.ts';
 import { readDeadLetters } from '../rows/dead-letters.ts';
 import { addDeliveries, countDeliveries, readDeliveries } from '../rows/deliveries.ts';
 import { addSessions } from '../rows/sessions.ts';

@@ -4,7 +4,7 @@
 // leaves it, then play that again for each of them.
 import { expect, test } from 'vitest';
 import { startScriptedTelegram, type ScriptedTelegram } from '../../scripted-platform/telegram/scripted-telegram.ts';
-import { GROUP, telegramChannel } from '../channels/channel-rig.ts';
+import { GROUP, telegramChannel } from '../features/channels/channel-rig.ts';
 import { pauseTelegram, readChats, readTelegram } from '../rows/channels.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';

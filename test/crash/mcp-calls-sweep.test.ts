@@ -4,8 +4,8 @@
 // and the server over HTTP are killed after a random number of calls. The servers note what they
 // have really run. `HOLDFAST_CRASH_SWEEP=full` runs it.
 import { expect, test } from 'vitest';
-import { judgeCalls } from '../mcp/judge-calls.ts';
-import { countingServer } from '../mcp/mcp-rig.ts';
+import { judgeCalls } from '../features/mcp/judge-calls.ts';
+import { countingServer } from '../features/mcp/mcp-rig.ts';
 import { above } from '../rows/table.ts';
 import { countTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';

@@ -4,8 +4,8 @@
 // a worker that is killed right before or right after it; the servers note what they have really
 // run.
 import { expect, test } from 'vitest';
-import { countingServer } from '../mcp/mcp-rig.ts';
-import { judgeCalls } from '../mcp/judge-calls.ts';
+import { countingServer } from '../features/mcp/mcp-rig.ts';
+import { judgeCalls } from '../features/mcp/judge-calls.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';

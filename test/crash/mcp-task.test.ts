@@ -4,7 +4,7 @@
 // once more when one has the result and has not committed it.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { countingServer } from '../mcp/mcp-rig.ts';
+import { countingServer } from '../features/mcp/mcp-rig.ts';
 import { readToolCalls } from '../rows/calls.ts';
 import { countTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
@@ -22,7 +22,7 @@ let serverUrl: string;
 shareAmongTests(async (onEnd) => {
   const testDatabase = await withTestDatabase();
   onEnd(() => testDatabase.drop());
-  server = await countingServer({ script: join(import.meta.dirname, '../mcp/task-server.ts') });
+  server = await countingServer({ script: join(import.meta.dirname, '../features/mcp/task-server.ts') });
   onEnd(() => server.remove());
   serverUrl = `http://127.0.0.1:${await server.listen()}`;
   const mcp = { servers: { far: { url: `${serverUrl}/mcp` } } };

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { RecordedRequest } from '../../scripted-model/request-log.ts';
 import { startScriptedModel } from '../../scripted-model/scripted-model.ts';
-import { mediaSettings } from '../media/media-rig.ts';
+import { mediaSettings } from '../features/media-models/media-rig.ts';
 import { readModelCalls, readToolCalls } from '../rows/calls.ts';
 import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';

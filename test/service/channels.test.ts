@@ -2,7 +2,7 @@
 // polls, whatever becomes of it (G1, G2, G22).
 import { expect, test } from 'vitest';
 import { startScriptedTelegram, type ScriptedTelegram } from '../../scripted-platform/telegram/scripted-telegram.ts';
-import { telegramChannel } from '../channels/channel-rig.ts';
+import { telegramChannel } from '../features/channels/channel-rig.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { readEventData, readReplies, readTelegram } from '../rows/channels.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';

@@ -8,7 +8,7 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
-import { countingServer } from '../mcp/mcp-rig.ts';
+import { countingServer } from '../features/mcp/mcp-rig.ts';
 import { withBareDatabase } from '../servers/postgres.ts';
 import { isFullForm } from '../servers/test-form.ts';
 import { EARLIER_COMMIT, hasCommit, makeEarlierVersion } from './rig/earlier-version.ts';
@@ -60,7 +60,7 @@ test.runIf(isHere).each(['earlier', 'later'] as const)(
   async (killed) => {
     const earlier = makeEarlierVersion(EARLIER_COMMIT);
     onTestFinished(() => earlier.remove());
-    const mcp = await countingServer({ script: join(import.meta.dirname, '../mcp/task-server.ts') });
+    const mcp = await countingServer({ script: join(import.meta.dirname, '../features/mcp/task-server.ts') });
     onTestFinished(() => mcp.remove());
     const mcpUrl = `http://127.0.0.1:${await mcp.listen()}`;
     // The earlier version lays it out, and this one migrates it.

@@ -2,10 +2,10 @@
 // (docs/decisions/0123).
 import { expect, test } from 'vitest';
 import { startScriptedTelegram } from '../../scripted-platform/telegram/scripted-telegram.ts';
-import { telegramChannel } from '../channels/channel-rig.ts';
+import { telegramChannel } from '../features/channels/channel-rig.ts';
 import { kindOf } from '../crash/rig/statement-kinds.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
-import { countingServer } from '../mcp/mcp-rig.ts';
+import { countingServer } from '../features/mcp/mcp-rig.ts';
 import { readEventData } from '../rows/channels.ts';
 import { startPostgresProxy, type PostgresProxy } from '../servers/postgres-proxy.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';

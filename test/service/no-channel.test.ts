@@ -2,7 +2,7 @@
 // needs no more memory.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { startScriptedTelegram, type ScriptedTelegram } from '../../scripted-platform/telegram/scripted-telegram.ts';
-import { telegramChannel } from '../channels/channel-rig.ts';
+import { telegramChannel } from '../features/channels/channel-rig.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { openServiceRig } from './rig/service-rig.ts';
 

@@ -13,7 +13,7 @@ import { not } from '../rows/table.ts';
 import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { startCollector, type Collector } from '../telemetry/collector.ts';
+import { startCollector, type Collector } from '../features/traces/collector.ts';
 import { openServiceApi, type ServiceApi } from './rig/service-api.ts';
 import { openServiceRig, queues, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 import { startReceiver, type WebhookReceiver } from './rig/webhook-receiver.ts';

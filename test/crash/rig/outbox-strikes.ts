@@ -2,7 +2,7 @@
 // request, between the request and the answer, or after it. The parts that it was sending are
 // noted: only these may be doubled on a platform that cannot say what it was sent.
 import type { RecordedCall } from '../../../scripted-platform/call-log.ts';
-import type { BarChannel } from '../../channels/bars/bar-channel.ts';
+import type { BarChannel } from '../../features/channels/bars/bar-channel.ts';
 import { changeChannelGates } from '../../rows/channel-gates.ts';
 import { changeDeliveries, readDeliveries } from '../../rows/deliveries.ts';
 import { above, ago, ahead, like, now } from '../../rows/table.ts';
