@@ -105,7 +105,7 @@ export function loadConfig(options: LoadOptions = {}): Config {
   return load(options).config;
 }
 
-/** As `loadConfig`, with the source of each setting; secrets are left out. */
+/** Loads the configuration with the source of each setting; secrets are left out. */
 export function loadConfigWithSources(options: LoadOptions = {}): { config: Config; settings: Setting[] } {
   const { env = process.env } = options;
   const { config, file } = load(options);

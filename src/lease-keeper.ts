@@ -157,7 +157,7 @@ export class LeaseKeeper<Held extends Lease> {
     this.#options = options;
   }
 
-  /** Those that are kept and whose signal has not aborted. */
+  /** The kept leases whose signal has not aborted. */
   get held(): Held[] {
     return [...this.#kept.values()].filter(({ signal }) => !signal.aborted);
   }
@@ -194,7 +194,10 @@ export class LeaseKeeper<Held extends Lease> {
     if (held.length > 0 && clock.monotonicMs() >= this.#renewAtMs) void this.#renew(held);
   }
 
-  /** One that has no answer is not waited for: after a third of a lease, the next is sent. */
+  /**
+   * Renews the leases. A renewal without an answer is not waited for: after a third of a lease, the
+   * next is sent.
+   */
   async #renew(held: readonly Held[]): Promise<void> {
     const { clock, leaseMs, renew, of, outages } = this.#options;
     const askedAtMs = clock.monotonicMs();
@@ -203,8 +206,8 @@ export class LeaseKeeper<Held extends Lease> {
       const renewed = await renew(held);
       for (const lease of held) {
         if (renewed.has(lease.id)) lease.trustFrom(askedAtMs);
-        // One that was dropped meanwhile was released, and may have been claimed again by this
-        // process.
+        // A lease that was dropped meanwhile was released, and this process may have claimed it
+        // again.
         else if (this.#kept.get(lease.id) === lease) lease.lose('refused');
       }
     } catch (error) {

@@ -316,7 +316,7 @@ export class LogFiles implements DestinationStream {
     this.#deleteOld();
   }
 
-  /** Those that were written to longest ago, unless a process may still write to them. */
+  /** Deletes the oldest files, except those to which a process may still write. */
   #deleteOld(): void {
     const files = logFilesIn(this.#folder).map((name) => {
       const path = join(this.#folder, name);

@@ -184,7 +184,7 @@ export interface ToolPortParts {
   logger: Logger;
   /** Names this process among the owners of commands; never used twice. */
   owner: string;
-  /** Of plugins; absent: none. */
+  /** The sandbox runtimes of plugins. */
   sandboxes?: readonly SandboxRuntime[];
 }
 

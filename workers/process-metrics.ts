@@ -260,7 +260,7 @@ export function createBoundedLabel(valuesMax = LABEL_VALUES_MAX): (text: string)
 export interface MeasuredProcess {
   roles: readonly Role[];
   host: string;
-  /** Of a process without the API; absent: it serves no metrics, and measures none. */
+  /** The port of the metrics of a process without the API; absent: it measures nothing. */
   port: number | undefined;
 }
 

@@ -209,7 +209,10 @@ export class Reconciler {
     return stale.length > 0 ? DIRECT_ROUND_MS : nextInMs;
   }
 
-  /** As the option says; a queue that cannot be asked still has all of them, for ten rounds. */
+  /**
+   * Asks which rings still wait. If the queue cannot be asked, all count as waiting, for ten
+   * rounds.
+   */
   async #stillWaiting(rings: StaleRing[]): Promise<Set<string>> {
     try {
       const waiting = await this.#options.stillWaiting(rings);

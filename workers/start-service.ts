@@ -38,7 +38,7 @@ export interface RunningService {
   url: string | null;
   /** The facts for the start lines. */
   lines: string[];
-  /** The same for the log. */
+  /** The facts for the log. */
   facts: ServiceFacts;
   /** Resolves when a person has asked this process to drain. */
   drainRequested: Promise<void>;
@@ -212,7 +212,7 @@ interface ApiParts {
   modules: Modules;
   base: Base;
   facts: ServiceFacts;
-  /** Of Holdfast. */
+  /** The version of Holdfast. */
   version: string;
   enders: Ender[];
   /** Null: this process has none that runs. */

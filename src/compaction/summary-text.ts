@@ -138,7 +138,7 @@ export function findIdentifiers(entries: readonly PathEntry[]): string[] {
   return [...found];
 }
 
-/** Those that a text does not have. */
+/** The identifiers that a text lacks. */
 export function missingIdentifiers(text: string, identifiers: readonly string[]): string[] {
   return identifiers.filter((identifier) => !text.includes(identifier));
 }

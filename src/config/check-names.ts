@@ -218,7 +218,7 @@ function windowNotice({ models }: Config, { id, model: ref, contextTokens }: Age
 // would leave on what was meant to be off (G30): it stops the start instead. Patterns with `*` may
 // match nothing, because tools of plugins come and go.
 
-/** Those that stand in for the tools of MCP servers where there are too many. */
+/** The tools that replace the tools of MCP servers if there are too many. */
 const MCP_TOOLS = ['mcp_find', 'mcp_call'];
 
 type PolicySettings = Pick<FileSettings, 'agents' | 'tools' | 'plugins' | 'cron' | 'mcp'>;

@@ -80,7 +80,7 @@ export interface LoadedConfig {
  */
 export interface ConfigChange {
   path: string;
-  /** As they may be shown, see `Setting`. Null: there is no such setting. */
+  /** The values as they may be shown, see `Setting`. Null: there is no such setting. */
   value: unknown;
   next: unknown;
   isSecret: boolean;

@@ -77,7 +77,7 @@ function readJson5(
 
 /** Where a value of a file is. */
 export interface WrittenPlace {
-  /** That of its key, or of the value itself in a list; from 1. */
+  /** The line of its key, in a list that of the value; from 1. */
   line: number;
   /** Where the value begins. */
   offset: number;

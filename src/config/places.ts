@@ -180,7 +180,7 @@ export async function makePrivateFolder(path: string): Promise<void> {
   if (found?.isDirectory() !== true) await ensureFolder(path, PRIVATE);
 }
 
-/** As `ensurePrivateFolder` with mode 0711, for folders that hold those of other users. */
+/** Makes a folder with mode 0711, which holds folders of other users. */
 export async function ensurePassableFolder(path: string): Promise<void> {
   await ensureFolder(path, PASSABLE);
 }

@@ -63,7 +63,7 @@ export interface LogFileLimits {
   bytes: number;
 }
 
-/** Of `10x10MB`; null: none are written (`off`). */
+/** Parses `10x10MB`; null: no log files (`off`). */
 export const logFiles = parsed(
   z.string(),
   'off, or a count and a size such as 10x10MB',

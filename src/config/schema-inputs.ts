@@ -11,7 +11,7 @@ import { distinct, duration, TEXT_MAX, word } from './schema-scalars.ts';
 const EXTERNAL_TOOL_MS = 3_600_000;
 
 const NAMES_MAX = 100;
-/** As of the metadata of OpenAI's clients, which become tags. */
+/** The limit of OpenAI's metadata, which becomes tags. */
 const TAG_VALUE_CHARS_MAX = 512;
 const TAG_KEY = /^[^:\p{Cc}\p{Cs}]{1,64}$/u;
 const TAG_KEY_TEXT = 'expected a key of 1 to 64 characters without a colon or control characters';
@@ -101,10 +101,10 @@ export const responseFormat = z
     'The form of the answer: JSON, which is also read as `output` of the turn; absent: text',
   ) satisfies z.ZodType<ResponseFormat>;
 
-/** Those of what is one turn, and not a series of turns. */
+/** The options of a single turn, in contrast to those of a series of turns. */
 export const turnOptions = { ...inputOptions, responseFormat: responseFormat.exactOptional() };
 
-/** Of messages and the turns of crons. */
+/** How messages and turns of crons ask their model. */
 export const messageVia = z
   .enum(MESSAGE_VIAS)
   .describe(

@@ -44,7 +44,7 @@ export function channelOfUrl(url: string): string {
   return parseChannelUrl(url)?.channel ?? WEBHOOK;
 }
 
-/** The same as SQL, of a target. */
+/** SQL of the channel of a target. */
 export function channelOfTargetSql(target: string): string {
   return `coalesce(substring(${target} ->> 'url', '^${SCHEME}([^/]+)/'), '${WEBHOOK}')`;
 }

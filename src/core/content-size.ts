@@ -27,7 +27,7 @@ export function estimateTokens(messages: readonly Pick<ModelMessage, 'content'>[
   return Math.ceil(estimateChars(messages) / CHARS_PER_TOKEN);
 }
 
-/** The same in characters of prose. */
+/** Estimates the size in characters of prose. */
 export function estimateChars(messages: readonly Pick<ModelMessage, 'content'>[]): number {
   let chars = 0;
   for (const { content } of messages) for (const block of content) chars += charsOfBlock(block);

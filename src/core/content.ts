@@ -12,7 +12,7 @@ export interface BlockOrigin {
   model: string;
   /** In the words of the transport. */
   metadata: Record<string, unknown>;
-  /** Of a call: the id that the provider gave it; absent: the one of the block. */
+  /** The id that the provider gave a call; absent: the one of the block. */
   callId?: string;
 }
 

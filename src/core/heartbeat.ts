@@ -72,7 +72,7 @@ export function withoutLeadingHeartbeats(text: string): string {
 function withoutToken(text: string): string {
   const rest = withoutEdges(text);
   if (rest === text) return text;
-  // Of a token in bold, only the marks are left.
+  // Only the marks of a token in bold are left.
   return (/[\p{L}\p{N}]/u.test(rest) ? rest : withoutMarkup(rest)).replaceAll(/\s+/g, ' ');
 }
 
@@ -111,7 +111,7 @@ export type PollOccasion = 'interval' | 'manual' | 'cron' | 'exec';
 
 export interface PollInput {
   occasion: PollOccasion;
-  /** As configured. */
+  /** The configured prompt. */
   prompt: string;
   /** The tasks of HEARTBEAT.md that are due; empty: it has none. */
   tasks: readonly HeartbeatTask[];

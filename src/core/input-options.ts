@@ -150,7 +150,7 @@ export interface CallerTool extends ToolSpec {
 export type CallerNames = readonly (readonly [name: string, modelName: string])[];
 
 export interface CallerRequest {
-  /** As `Principal.owner`: whose request it is. */
+  /** Whose request it is, see `Principal.owner`. */
   owner?: string;
   /** Tools that the client runs: the turn waits until it has sent their results. */
   tools?: CallerTool[];

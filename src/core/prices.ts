@@ -61,7 +61,7 @@ function compare(one: string, other: string): number {
 export interface PriceBook {
   /** The beginning of the hash: equal tables have equal versions, in every process. */
   version: string;
-  /** Of the rows, as JSON. */
+  /** The hash of the rows as JSON. */
   sha256: string;
   table: PriceTable;
 }
@@ -134,7 +134,7 @@ function pricesFor({ prices, longPrompt }: PriceRow, tokens: ReportedTokens): To
 
 /** What calls cost together. */
 export interface CostTotal {
-  /** Of the calls whose cost is known; null: there are calls, and the cost of none is known. */
+  /** The sum of the known costs; null: there are calls, and no cost is known. */
   costMicros: number | null;
   /** Calls whose cost is not known. */
   unpricedCalls: number;

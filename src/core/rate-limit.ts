@@ -23,7 +23,7 @@ export interface WrittenLimit {
 
 /** A limit of one unit that applies to the calls of some lanes. */
 export interface RateLimit {
-  /** Of the written limit among those of its account. */
+  /** The id of the written limit among those of its account. */
   id: string;
   unit: RateUnit;
   model: string;

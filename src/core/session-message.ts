@@ -20,7 +20,7 @@ export interface SpawnProvenance {
 /** The body of such a message. */
 export interface SessionMessage extends InboundMessage {
   provenance: SpawnProvenance | Extract<EntryProvenance, { kind: 'inter_session' }>;
-  /** Of an exchange between agents. */
+  /** Only in an exchange between agents. */
   exchange?: Exchange;
   /** What the costs of its turn count for (src/kernel/inbox/charged-inputs.ts). */
   chargedTo?: object;
@@ -88,7 +88,7 @@ export interface Exchange {
   /** The session that started it, and its recipient. */
   from: Side;
   to: Side;
-  /** Of this message; even ones go to `to`. */
+  /** The number of this message; even ones go to `to`. */
   turn: number;
   /** At most this many messages follow the first answer. */
   turnsMax: number;

@@ -33,7 +33,7 @@ export interface SpawnRequest {
    * it is that of its turn's answer.
    */
   deliver?: { url: string } | null | undefined;
-  /** Of its turns, in addition to those of the turn that spawns it. */
+  /** The options of its turns, in addition to those of the turn that spawns it. */
   options?: InputOptions | undefined;
 }
 
@@ -263,7 +263,7 @@ export function announcementParts(announcement: Announcement): PromptPart[] {
   }
 }
 
-/** The same as one text, for people to read. */
+/** An announcement as one text, for people to read. */
 export function announcementText(announcement: Announcement): string {
   return announcementParts(announcement)
     .map(({ text }) => text)

@@ -66,7 +66,7 @@ export interface Span extends SpanRef {
  * row's request.
  */
 export interface TraceOrigin {
-  /** As `findOrigin` makes it. */
+  /** The key from `findOrigin`. */
   key: string;
   traceparent: string | null;
 }
@@ -84,7 +84,7 @@ export interface TracedOrigin {
 export interface TraceBasis {
   spanIdOf: (name: string) => string;
   traceOf: (origin: TraceOrigin) => { traceId: string; parent: TraceParent | null };
-  /** Of a time in ISO 8601, milliseconds since the epoch. */
+  /** The milliseconds since the epoch of a time in ISO 8601. */
   msOf: (time: string) => number;
 }
 

@@ -59,7 +59,7 @@ export interface SessionView {
   budgetWarnings?: string[];
   /** The alerts of heartbeats that are not sent again soon, oldest first. Kept by a reset. */
   alerts?: SentAlert[];
-  /** Of views that were written before several alerts were remembered: the last one. */
+  /** The last alert, in views that were written before several were remembered. */
   lastAlert?: SentAlert;
 }
 
@@ -72,7 +72,7 @@ export function viewAfterReset({ alerts }: SessionView): SessionView {
 export interface TurnRequestSettings extends InputSettings {
   /** The provider of its model; absent: the default provider. */
   provider?: string;
-  /** Of which family its provider is, as far as histories are concerned; absent: anthropic. */
+  /** The family of its provider, which decides how histories are written; absent: anthropic. */
   family?: ProviderFamily;
   /** The scope of the key by which it is asked; absent: `default`. */
   scope?: string;
@@ -90,7 +90,7 @@ export interface TurnRequestSettings extends InputSettings {
   callerNames?: CallerNames;
   /** The form of its answer: a snapshot of its `ResponseFormat`; absent: any text. */
   formatSha256?: string;
-  /** Of turns that were opened before models thought in other ways: the budget of `thinking`. */
+  /** The budget of `thinking`, in turns that were opened before models had other ways to think. */
   thinkingBudgetTokens?: number;
   /**
    * What answers it, and why that was chosen; absent: the built-in harness, as there was nothing to
@@ -130,7 +130,7 @@ export interface TurnRequestSettings extends InputSettings {
 export interface FallbackView extends ThinkingRequest {
   /** `provider/model`. */
   model: string;
-  /** Of which family its provider is; absent: anthropic. */
+  /** The family of its provider; absent: anthropic. */
   family?: ProviderFamily;
   /** The scope of the key; absent: `default`. */
   scope?: string;
@@ -147,7 +147,7 @@ export interface FallbackView extends ThinkingRequest {
 export interface CallView {
   /** Absent: the turn's own model was asked. */
   fallback?: FallbackView;
-  /** Those of the turn's view that are not as at its opening: a refusal has changed them. */
+  /** The parts of the turn's view that a refusal has changed since its opening. */
   originsAfterSeq?: number;
   imagesAfterSeq?: number;
   /** How its server takes requests; absent: as any other. */

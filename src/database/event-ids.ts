@@ -129,7 +129,7 @@ export interface OldestTransaction {
    */
   pid: number | null;
   database: string;
-  /** As the session names itself, or its kind; `prepared <name>` for a prepared transaction. */
+  /** The session's own name or kind; `prepared <name>` for a prepared transaction. */
   application: string;
   /** Since it began; null: this role may not see it. */
   ageMs: number | null;

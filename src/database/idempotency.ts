@@ -50,7 +50,7 @@ export function keyedSql(results: string, resource = 'null::uuid'): string {
 )`;
 }
 
-/** The same for a statement of CTEs; `pick` finds the key in its input. */
+/** Stores keys in a statement of CTEs; `pick` finds the key in its input. */
 export function insertedKeys<Input>(
   results: string,
   pick: (input: Input) => KeyedRequest | null | undefined,

@@ -200,7 +200,7 @@ async function readMigrations(): Promise<Migration[]> {
 
 interface AppliedMigration {
   sha256: string;
-  /** As `needsOfMigration`; null before the column was made, too. */
+  /** What `needsOfMigration` returned; also null if the row is older than the column. */
   needs: string | null;
 }
 

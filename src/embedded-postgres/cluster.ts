@@ -25,7 +25,7 @@ export interface Cluster {
   dir: string;
   /** The user that owns it and runs its server; null means the current user. */
   user: OsUser | null;
-  /** Of ROLE_NAME. */
+  /** The password of ROLE_NAME. */
   password: string;
 }
 

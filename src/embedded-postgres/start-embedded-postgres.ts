@@ -44,7 +44,7 @@ export interface EmbeddedPostgresOptions {
 export interface EmbeddedPostgres {
   /** `postgres://holdfast:<password>@127.0.0.1:<port>/holdfast`. */
   url: string;
-  /** Of the server's main process. */
+  /** The server's main process. */
   pid: number;
   /** True when the server was already running. */
   wasAdopted: boolean;

@@ -31,7 +31,7 @@ export function resolveInside(name: string, confines: Confines): Promise<Resolve
   return withFileSlot(resolve(confines.base, name), () => resolveName(name, confines));
 }
 
-/** The same for work that has a slot already. */
+/** Resolves a name for work that has a slot already. */
 export async function resolveName(name: string, confines: Confines): Promise<ResolvedPath> {
   if (name.includes('\0'))
     throw new PathRefusedError('invalid', `path ${JSON.stringify(name)} contains a NUL character`);

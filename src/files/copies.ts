@@ -19,7 +19,7 @@ export function outgoingFolder(dataDir: string): string {
 /** A file has more bytes than it may, by its size or, if it grows, while it is read. */
 export class FileTooLargeError extends Error {
   override readonly name = 'FileTooLargeError';
-  /** As many as are known. */
+  /** The size as far as it is known. */
   readonly bytes: number;
   constructor(bytes: number) {
     super(`The file has ${bytes} bytes`);

@@ -30,7 +30,7 @@ interface FileCall {
   sinceMs: number;
 }
 
-/** Those that run, in the order in which they began. */
+/** The running calls, in the order in which they began. */
 const running = new Set<FileCall>();
 let slots: Gate | undefined;
 

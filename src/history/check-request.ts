@@ -7,7 +7,7 @@ import { isWholeToolCall } from './prepare-history.ts';
 import { FAMILY_POLICIES, isCallId, type FamilyPolicy, type ProviderFamily } from './provider-family.ts';
 
 export interface Violation {
-  /** Of the rule that is broken. */
+  /** The code of the broken rule. */
   code: string;
   /** The index of the message; -1: the list itself. */
   at: number;

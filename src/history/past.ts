@@ -59,7 +59,7 @@ export interface ViewedMessages {
    * in front.
    */
   seqs: readonly number[];
-  /** The same per message and block; empty unless traced. */
+  /** The entry of each block, per message; empty unless traced. */
   trace: readonly (readonly number[])[];
 }
 

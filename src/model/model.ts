@@ -68,7 +68,7 @@ export interface AskOptions {
 export interface Model {
   /** The providers whose models can be asked, as in `provider/model`. */
   readonly providers: readonly string[];
-  /** Of which family a provider is; absent: the default provider. */
+  /** The family of a provider; absent: that of the default provider. */
   familyOf(provider?: string): ProviderFamily;
   /** The keys of the provider of a request; empty: it has none by name. */
   keysOf(request: Addressee): readonly { name: string; scope: string }[];
@@ -134,14 +134,14 @@ export class ModelError extends Error {
     this.requestId = fault.requestId ?? null;
   }
 
-  /** The same error, which asks to wait no longer than this. */
+  /** This error with a shorter wait. */
   waitingAtMost(retryAfterMs: number): ModelError {
     if (this.retryAfterMs === null || this.retryAfterMs <= retryAfterMs) return this;
     const { type, status, message, errorCode, requestId, cause } = this;
     return new ModelError({ type, status, retryAfterMs, message, errorCode, requestId, cause });
   }
 
-  /** The same error in other words. */
+  /** This error with another message. */
   saying(message: string): ModelError {
     const { type, status, retryAfterMs, errorCode, requestId, cause } = this;
     return new ModelError({ type, status, retryAfterMs, message, errorCode, requestId, cause });

@@ -7,7 +7,7 @@ import ipaddr from 'ipaddr.js';
 /** The metadata address of Azure lies in a public range. */
 const AZURE_METADATA = '168.63.129.16';
 
-/** Of IPv6 only this is given out to the public. */
+/** The only range of IPv6 with public addresses. */
 const GLOBAL_V6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**

@@ -64,7 +64,7 @@ export const CLOSED_INBOX: PluginInbox = {
   sendMessage: () => Promise.reject(new Error('Only a worker sends messages, and none runs here.')),
 };
 
-/** The same for equal texts: what a key was first used for. */
+/** What a key was first used for; equal inputs have equal hashes. */
 export function hashInput(input: object): string {
   return createHash('sha256').update(JSON.stringify(input)).digest('hex');
 }

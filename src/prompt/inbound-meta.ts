@@ -34,7 +34,7 @@ function known(value: string | undefined): string | undefined {
 // one for each account.
 
 export interface ConfiguredChannel {
-  /** As messages name it, `telegram`. */
+  /** The name in messages, such as `telegram`. */
   name: string;
   label?: string;
   isEnabled: boolean;

@@ -60,12 +60,12 @@ export function ownPart(name: string, text: string): PromptPart {
   return { name, origin: 'holdfast', trust: 'trusted', text };
 }
 
-/** The same parts, the first of them directly after the preceding text. */
+/** The parts, the first of them directly after the preceding text. */
 export function tighten(parts: readonly PromptPart[]): PromptPart[] {
   return parts.map((part, index) => (index === 0 ? { ...part, isTight: true } : part));
 }
 
-/** The same parts, the first of them after a blank line. */
+/** The parts, the first of them after a blank line. */
 export function loosen(parts: readonly PromptPart[]): PromptPart[] {
   return parts.map((part, index) => (index === 0 ? { ...part, isTight: false } : part));
 }

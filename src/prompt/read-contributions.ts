@@ -110,7 +110,7 @@ export function readTextTransforms(value: unknown): TextTransforms {
   return { input: readReplacements(input, 'input'), output: readReplacements(output, 'output') };
 }
 
-/** Those of several plugins as one; where two replace the same text, the first does. */
+/** Merges the transforms of several plugins; where two replace the same text, the first does. */
 export function mergeTextTransforms(transforms: readonly TextTransforms[]): TextTransforms {
   return {
     input: transforms.flatMap(({ input }) => input),

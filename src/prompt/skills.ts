@@ -11,7 +11,7 @@ export interface Skill {
 }
 
 const SKILLS_MAX = 150;
-/** Of the whole list, in UTF-16 units. */
+/** The limit of the whole list, in UTF-16 units. */
 const LIST_CHARS_MAX = 30_000;
 
 /**

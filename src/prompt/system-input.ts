@@ -7,7 +7,7 @@ import type { SessionKind } from '../core/session-key.ts';
 
 /** A file of the workspace that is shown to the model. */
 export interface WorkspaceFile {
-  /** As configured, `AGENTS.md`. */
+  /** The configured name, such as `AGENTS.md`. */
   name: string;
   /** Absolute. */
   path: string;

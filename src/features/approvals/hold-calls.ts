@@ -142,7 +142,7 @@ function certainSandbox({ tools, sandbox }: Config): CertainSandbox {
   return { isInside, isConfined: isOurs, isOffline: isOurs && sandbox.network === 'none' };
 }
 
-/** Of what a call is: the same call of the same session in the same folder has the same hash. */
+/** Identifies a call: the same call of the same session in the same folder has the same hash. */
 function hashCall({ session, agent }: OpenedTurn, tool: string, input: unknown): string {
   const what = [session.id, tool, canonicalInput(input), agent.workspaceDir];
   return createHash('sha256').update(JSON.stringify(what)).digest('hex');

@@ -25,7 +25,7 @@ export function budgetBookOf({ database }: Pick<Service, 'database'>): BudgetBoo
   return book;
 }
 
-/** Stores them, if the configuration has any word on them, and reads all that hold. */
+/** Stores the budgets of the configuration, if it has `budgets`, and reads all that hold. */
 export async function storeBudgets(service: Service): Promise<void> {
   const { database, publish, config } = service;
   if (config.budgets !== undefined) publish(await syncBudgets(database, config.budgets.map(toRow)));

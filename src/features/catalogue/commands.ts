@@ -6,7 +6,10 @@ import { command, lists, prints, type Words } from '../../cli/command.ts';
 import { printTable } from '../../cli/print.ts';
 import { findClosest } from '../../config/config-error.ts';
 
-/** Of what is wrong with the configuration or the way to the provider; anything else fails. */
+/**
+ * Exit codes for faults of the configuration and of the way to the provider; all others are
+ * `failed`.
+ */
 const PROBE_EXITS: Partial<Record<ModelProbe['code'], ExitCode>> = {
   ok: EXIT.ok,
   not_configured: EXIT.configuration,

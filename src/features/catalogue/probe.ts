@@ -10,7 +10,7 @@ import { ModelError, type Model } from '../../model/model.ts';
 
 /** Some APIs take no fewer. */
 const TOKENS = 16;
-/** Of the provider's own words. */
+/** How much of the provider's own words is shown. */
 const SAID_CHARS_MAX = 400;
 
 /** What a person asks for: a provider, or `provider/model`. */

@@ -38,7 +38,7 @@ const postUpdate = defineRoute({
   async handle({ params, headers, rawBody }, api) {
     const { config } = api.context;
     const account = findAccount(config, params.name, params.account);
-    // The same as for a wrong signature: strangers do not learn which accounts there are.
+    // Answered like a wrong signature, so that strangers do not learn which accounts there are.
     if (account === undefined || account.mode !== 'webhook') throw wrongSignature();
     const platform = await platformOf(config, account);
     if (platform.readWebhook === undefined) throw notFound('webhook of this platform');

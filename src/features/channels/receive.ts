@@ -195,7 +195,7 @@ async function readPaired(
   return isPaired(database, channel, account, sender.id);
 }
 
-/** Of people and of bots that are not heard, nothing is read. */
+/** Reads only messages of bots that may write; 0 for people and for other bots. */
 async function readBotMessages(service: Service, account: BotAccount, said: Said): Promise<number> {
   const { id: senderId, isBot } = said.sender;
   if (!isBot || !account.settings.allowFrom.includes(senderId)) return 0;

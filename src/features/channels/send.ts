@@ -83,7 +83,7 @@ export function chatGapMs(config: Config, url: string): number {
 }
 
 export interface PartToSend {
-  /** Of the delivery. */
+  /** The id of the delivery. */
   id: string;
   /** Its place among the parts of the delivery, from 1. */
   part: number;

@@ -237,7 +237,7 @@ function cronTimetable({ expr, tz, staggerMs }: Extract<Schedule, { kind: 'cron'
     zone: findZone(tz),
     staggerMs: staggerMs ?? null,
   };
-  // Any instant will do: an expression without a slot within decades has none at all.
+  // The instant does not matter: an expression without a slot within decades has none.
   if (nextSlot(timetable, 0) === null)
     throw new InvalidScheduleError('expr', `${JSON.stringify(expr)} matches no time`);
   return timetable;
@@ -273,12 +273,12 @@ export function parseCronFields(expr: string): CronFields {
     months: ascending(fields.month),
     monthDays: isFull(fields.dayOfMonth, EVERY_MONTHDAY) ? null : fields.dayOfMonth.map((day) => toMonthDay(day)),
     weekDays: isFull(fields.dayOfWeek, EVERY_WEEKDAY) ? null : fields.dayOfWeek.map((day) => toWeekDay(day)),
-    // The star of Quartz for no value, `?`, is one, too.
+    // Quartz's `?` (no value) counts as a star.
     daysMatch: [words.at(-3), words.at(-1)].some((word = '*') => /^[*?]/.test(word)) ? 'both' : 'either',
   };
 }
 
-/** As people call them. */
+/** The names that people use. */
 const FIELD_NAMES: Readonly<Record<string, string>> = { dayOfMonth: 'day of month', dayOfWeek: 'day of week' };
 
 let loaded: NodeCron | null = null;
@@ -299,7 +299,7 @@ function isFull(values: readonly (number | string)[], size: number): boolean {
   return new Set(values.filter((value) => typeof value === 'number')).size === size;
 }
 
-/** As node-cron writes them: `15`, `L`, `L-3`, `15W`, `LW`. */
+/** Reads a day of node-cron: `15`, `L`, `L-3`, `15W`, `LW`. */
 function toMonthDay(value: number | string): MonthDay {
   if (typeof value === 'number') return { kind: 'day', day: value };
   const word = value.toUpperCase();
@@ -308,7 +308,7 @@ function toMonthDay(value: number | string): MonthDay {
   return { kind: 'last', offset: word === 'L' ? 0 : Number(word.slice('L-'.length)) };
 }
 
-/** As node-cron writes them: `5`, `5#2`, `5L`. */
+/** Reads a weekday of node-cron: `5`, `5#2`, `5L`. */
 function toWeekDay(value: number | string): WeekDay {
   if (typeof value === 'number') return { kind: 'day', day: value };
   const [day = '', nth] = value.split('#');

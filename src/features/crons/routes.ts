@@ -24,7 +24,7 @@ import { countText, idsText } from '../../contract/queries.ts';
 
 const SLOTS_DEFAULT = 5;
 const SLOTS_MAX = 1000;
-/** Of each cron in a summary. */
+/** How many next slots a summary shows for each cron. */
 const SUMMARY_SLOTS = 3;
 const FIXED = 'The cron is in the configuration file: change it there. Only whether it is enabled can be changed here.';
 const conflictDoc = { description: 'The origin or state of the cron does not allow the request' };

@@ -25,7 +25,7 @@ export const crons = holdfast.table('crons', {
   nextSlotMs: ms('next_slot_at'),
   /** When the next slot is due: its time and its stagger. */
   dueMs: ms('due_at'),
-  /** Slots before it are passed over, for the cron has failed. */
+  /** Slots before it are skipped, because the last run failed. */
   notBeforeMs: ms('not_before'),
   /** Unique: what made it, if that may ask for it again. */
   causeKey: text(),

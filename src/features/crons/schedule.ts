@@ -201,7 +201,7 @@ async function understand({ database, logger }: CronParts, cron: Cron): Promise<
   try {
     return buildTimetable(cron.schedule);
   } catch (error) {
-    // It was checked when it was made: the zones of this machine may be others.
+    // It was valid when it was stored, but this machine may know other time zones.
     logger.error({ err: error, cronId: cron.id }, 'Next slot of a cron could not be computed; the cron was disabled');
     await disableCron(database, cron, { reason: (error as Error).message, noticeId: newId<SystemEventId>() });
     return null;
@@ -286,7 +286,7 @@ export async function reconcileConfigCrons({ config, database, logger }: CronPar
     const isEnabled = job.enabled ?? true;
     if (before === undefined) {
       const id = newId<string>();
-      // Of two schedulers at the same time, one creates it.
+      // If two schedulers do this at the same time, one creates it.
       const causeKey = `config:${definition.agentId}:${definition.name}`;
       const slot = findFirstSlot(id, definition.schedule, nowMs);
       await createCron(database, { id, origin: 'config', causeKey, isEnabled, ...definition, ...slot });

@@ -42,7 +42,7 @@ export async function addCron(
   made: {
     input: CronInput;
     origin: CronOrigin;
-    /** Of the turn whose tool call makes it. */
+    /** The options of the turn whose tool call makes it. */
     under?: InputOptions;
     causeKey: string | null;
     idempotency: KeyedRequest | null;

@@ -17,7 +17,7 @@ export function readValidApiKeys(db: ViewDatabase) {
   );
 }
 
-/** Those of these sign-ins that exist and have not ended. */
+/** The listed sign-ins that exist and have not ended. */
 export function readWebSessions(
   db: ViewDatabase,
   ids: readonly string[],

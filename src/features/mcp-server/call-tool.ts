@@ -44,7 +44,7 @@ export async function callTool(tool: RouteTool, input: CallInput, caller: Caller
 
 interface CallParts {
   params: Record<string, string>;
-  /** Those of the body or of the query. */
+  /** The fields of the body or of the query. */
   fields: Record<string, unknown>;
   headers: Record<string, string>;
 }

@@ -86,7 +86,7 @@ export interface RouteTool extends Omit<ToolRow, 'operationId' | 'beside'> {
   inputSchema: { type: 'object'; properties: Record<string, object>; required: string[]; [word: string]: unknown };
 }
 
-/** Of each list of routes once: the schema of a message takes milliseconds. */
+/** Kept for each list of routes, because the schema of a message takes milliseconds. */
 const offered = new WeakMap<readonly Route[], readonly RouteTool[]>();
 
 /** The tools whose routes are there: those of features that are left out are not. */

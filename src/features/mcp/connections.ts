@@ -51,7 +51,7 @@ export function connectionsOf(parts: ConnectionParts): Connections {
 
 export class Connections {
   readonly #parts: ConnectionParts;
-  /** Those that are given to new work. */
+  /** The connections that new work gets. */
   readonly #open = new Map<string, Connection>();
   /**
    * All that are not closed: also those that have been replaced, until no work uses them any more.

@@ -131,7 +131,7 @@ function mendEvent(
 
 const TOO_LARGE = `the answer is too large: more than ${MESSAGE_BYTES_MAX / 1024 / 1024} MiB`;
 
-/** Of a stream of events, each is bounded: one that reports changes has no end. */
+/** In a stream of events each event is bounded, because a stream of changes has no end. */
 function createBoundedFetch(): Fetch {
   let wasTooLarge = false;
   return async (url, init) => {

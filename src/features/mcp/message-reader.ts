@@ -30,7 +30,7 @@ interface Asked {
 
 export class MessageReader {
   readonly #asked = new Map<string, Asked>();
-  /** Of the list of tools that is read now. */
+  /** The cursors of the list of tools that is read now. */
   readonly #cursors = new Set<string>();
 
   /** Call it with each message that is sent. */

@@ -91,7 +91,7 @@ async function ping({ client, transport }: Connected): Promise<boolean> {
 
 interface Server {
   config: Config;
-  /** Of logins. */
+  /** The database of logins. */
   database: Database;
   name: string;
   settings: McpServerSettings;

@@ -44,7 +44,7 @@ export interface OfferedTool extends ListedTool {
   leftOut: string | null;
 }
 
-/** As long as providers take names. */
+/** The longest name that providers accept. */
 const NAME_CHARS_MAX = 64;
 const SCHEMA_CHARS_MAX = 65_536;
 

@@ -3,7 +3,7 @@
 // tools may be about sessions of their own, so the whole message has to be such words.
 import { ProtocolErrorCode, type ProtocolError } from '@modelcontextprotocol/client';
 
-/** Those of requests and of transports. Tools fail with others. */
+/** The codes of requests and transports. Tools fail with others. */
 const CODES: readonly number[] = [ProtocolErrorCode.InvalidRequest, -32_000, -32_001];
 const FILLERS = new Set(
   'a the bad request error http mcp transport id with for is was has been provided or missing'.split(' '),

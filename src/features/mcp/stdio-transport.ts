@@ -80,7 +80,7 @@ export class StdioTransport implements Transport {
       (chunk: Buffer) => (this.lastWords = cutTail(this.lastWords + chunk.toString(), LAST_WORDS_CHARS)),
     );
     await once(child, 'spawn');
-    // One that was spawned has an id.
+    // A spawned process has an id.
     this.#child = child as ChildProcess & { pid: number };
     guardProcessGroup(this.#child.pid);
     child.once('exit', () => void this.close());

@@ -128,7 +128,7 @@ export function transcriptText(text: string, { at, of }: Place): string {
   return `${title}\nTranscript:\n${words}`;
 }
 
-/** The same of audio without a transcript, with the reason. */
+/** The text in place of a transcript that failed, with the reason. */
 export function noTranscriptText(media: Media, reason: string): string {
   const why = neutralise(
     cutHead(reason, REASON_CHARS_MAX)

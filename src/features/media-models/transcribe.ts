@@ -29,7 +29,7 @@ import { readTranscripts } from './store/read-transcripts.ts';
 /** The most of a file, which is what OpenAI takes. */
 const FILE_BYTES_MAX = 25 * 1024 * 1024;
 const TIMEOUT_MS = 180_000;
-/** Of a model that is billed by tokens: what a minute of audio and its words have, about. */
+/** About how many tokens a minute of audio and its words have, for models that bill tokens. */
 const TOKENS_PER_MINUTE = 1_000;
 /** The most attachments of one turn that are transcribed. */
 const AUDIO_MAX = 20;

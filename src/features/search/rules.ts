@@ -50,7 +50,7 @@ export function indexText(whole: string): { text: string; words: string } | null
 }
 
 export interface SearchQuery {
-  /** As PostgreSQL reads a `tsquery`. */
+  /** The query in the syntax of PostgreSQL's `tsquery`. */
   tsquery: string;
   /**
    * The same without the order of words and without those that are left out: what the index of

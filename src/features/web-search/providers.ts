@@ -15,7 +15,7 @@ export interface WebHit {
   title: string;
   url: string;
   text: string;
-  /** As the provider writes it; null when it says nothing. */
+  /** The date as the provider writes it; null when it gives none. */
   date: string | null;
 }
 

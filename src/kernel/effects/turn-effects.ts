@@ -30,7 +30,7 @@ export type TurnEffect = { [Kind in keyof EffectKinds]: EffectOf<Kind> }[keyof E
 export interface SentMessage {
   id: MessageId;
   sessionId: SessionId;
-  /** As JSON text. */
+  /** JSON text. */
   body: string;
   route: string;
   /** There is one message for each. */

@@ -24,7 +24,7 @@ export function insertEventsSql(...sources: [string, ...string[]]): string {
   return insertSql(0, sources);
 }
 
-/** The same for a second insert of events in a statement or a transaction. */
+/** A second insert of events in a statement or a transaction. */
 export function insertLaterEventsSql(...sources: [string, ...string[]]): string {
   return insertSql(LATER, sources);
 }

@@ -180,7 +180,7 @@ export function storedSql(alias: string): string {
     kind: `${alias}.kind`,
     seq: `${alias}.seq`,
     receivedAt: isoSql(`${alias}.received_at`),
-    // One that is delivered later waits, to those who ask.
+    // The API shows a delayed message as waiting.
     status: `replace(${alias}.status, 'delayed', 'waiting')`,
     error: `${alias}.error`,
     reply: `${alias}.reply`,

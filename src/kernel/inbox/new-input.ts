@@ -40,7 +40,7 @@ export interface NewInput {
    * What the costs of its turn count for, as its body says; absent: it is the first of its kind.
    */
   chargedTo?: object | undefined;
-  /** Of the message, among the sessions that wait in its lane; absent: 0. */
+  /** The message's priority among the sessions that wait in its lane; absent: 0. */
   priority?: number | undefined;
   /**
    * The most messages that may wait in this session; over it the input is refused, and nothing is

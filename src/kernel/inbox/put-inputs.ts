@@ -19,7 +19,7 @@ export interface PutInput {
   id: MessageId;
   sessionId: SessionId;
   kind: 'announcement' | 'batch' | 'compaction' | 'cron' | 'followup' | 'heartbeat' | 'message';
-  /** As JSON text. */
+  /** JSON text. */
   body: string;
   route: string;
   mode?: string | null;

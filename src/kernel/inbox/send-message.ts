@@ -12,7 +12,7 @@ export interface OutgoingMessage {
   id: DeliveryId;
   sessionKey: string;
   turnId: string;
-  /** Of the tool call; the same call makes the same row. */
+  /** Derived from the tool call: the same call makes the same row. */
   causeKey: string;
   channel: string;
   target: Record<string, unknown>;

@@ -22,8 +22,8 @@ export interface WorkQuestion {
 }
 
 /**
- * SQL of a time that is later than the next question of what asks every second. What is due by then
- * is work: what begins by the clock learns its time from the round that it has then.
+ * SQL of a time after the next question, which is asked every second. What is due by then counts as
+ * work now; the round that follows sets a timer for the exact time.
  */
 export const SOON_SQL = "statement_timestamp() + interval '2 seconds'";
 

@@ -28,7 +28,7 @@ export interface MessageAddress {
 export interface OpenChannels {
   /** The channels that exist. */
   known: readonly string[];
-  /** Those that may receive messages in addition to the session's own chat; `*`: all. */
+  /** The channels that may receive messages beside the session's own chat; `*`: all. */
   open: readonly string[];
   /** Where messages of other chats are delivered; absent: nowhere. */
   url?: string | undefined;

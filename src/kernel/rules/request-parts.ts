@@ -37,7 +37,7 @@ export type PartedEntry = Entry & { parts: readonly (PartSpan | CleanBody)[] | n
 export interface RequestMaterial {
   system: readonly SystemBlock[];
   tools: readonly ToolSpec[];
-  /** As they are sent: with cache markers. */
+  /** The messages as they are sent, with cache markers. */
   messages: readonly ModelMessage[];
   /** Per message and block, the entry that it is of; 0: made up, below: a plugin's. */
   trace: readonly (readonly number[])[];

@@ -18,7 +18,7 @@ export interface HistoryOptions {
 }
 
 const TEXT_CHARS_MAX = 4_000;
-/** Of all texts together. */
+/** The limit of all texts together. */
 const CHARS_MAX = 80_000;
 
 /** The newest items of a session, oldest first. */

@@ -110,7 +110,7 @@ export const retryWait = (model: NamedModel, fault: string): Reason =>
 export const providerBatch = (model: NamedModel): Reason =>
   reason('provider_batch', 'The request waits for a batch of the provider.', providerOf(model));
 
-/** The same with times in milliseconds since the epoch. */
+/** A reason with times, in milliseconds since the epoch. */
 type Wait = Reason & { since: number; until: number | null };
 
 /**

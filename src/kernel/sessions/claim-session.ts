@@ -112,7 +112,7 @@ export interface OpenHop {
   error: { type?: string; message?: string } | null;
   /** How its prompt is kept in the provider's cache; null: for five minutes. */
   cache: '1h' | 'off' | null;
-  /** Of the body of the call. */
+  /** The hash of the call's body. */
   sha256: string;
   /** Milliseconds since the epoch. */
   queuedAt: number;

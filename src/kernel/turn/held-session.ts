@@ -73,7 +73,7 @@ export class LockKeeper {
   readonly #leases: LeaseKeeper<HeldSession>;
   /** Sessions that this worker is busy with, from before their claim to after their end. */
   readonly #reserved = new Set<SessionId>();
-  /** Those of them for which another job came meanwhile. */
+  /** The reserved sessions for which another job came meanwhile. */
   readonly #turnedAway = new Set<SessionId>();
   #watchTimer: NodeJS.Timeout | undefined;
 

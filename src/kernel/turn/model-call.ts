@@ -110,7 +110,7 @@ export class CallRecord {
     };
   }
 
-  /** Of the request as it was sent; null: it was not. */
+  /** The hash of the sent request; null: nothing was sent. */
   get requestSha256(): string | null {
     return this.#begun.requestSha256;
   }

@@ -436,7 +436,7 @@ export class KnownModels {
     return Math.max(this.blockedMs(model), ...waits.map((wait) => (wait.kind === 'wait' ? Math.max(1, wait.ms) : 0)));
   }
 
-  /** The same of each key of its provider. */
+  /** How long each key of the model's provider is held back. */
   heldMsOfKeys({ key: _key, ...model }: NamedModel): number[] {
     return this.#model.keysOf(model).map(({ name }) => this.heldMs({ ...model, key: name }));
   }

@@ -27,7 +27,7 @@ import { estimatePromptTokens, estimateTokens } from '../../core/content-size.ts
 
 export interface OpenedTurn {
   readonly id: TurnId;
-  /** As the API shows it; a `compaction` asks the model nothing but a summary. */
+  /** The kind that the API shows; a `compaction` asks only for a summary. */
   readonly kind: TurnKind;
   readonly session: ClaimedSession;
   readonly agent: AgentSettings;
@@ -64,7 +64,7 @@ export function pickLogIds(context: { tracing: Tracing | null }, turn: OpenedTur
   return logIdsOfOrigin(context, { id: turn.id, inputs: turn.journal.at.inputs }, turn.session.key);
 }
 
-/** The same of a turn that is not open yet. */
+/** The log ids of a turn that is not open yet. */
 export function logIdsOfOrigin(
   { tracing }: { tracing: Tracing | null },
   origin: { id: TurnId; inputs: readonly WaitingInput[] },
@@ -89,7 +89,7 @@ export function logIdsOfOrigin(
 // turn.
 
 export interface Attempt {
-  /** Of the model that is asked now. */
+  /** The request's settings for the model that is asked now. */
   readonly request: RequestBase;
   /**
    * The messages of its requests; the rules that the opening fixed for them are in

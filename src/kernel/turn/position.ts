@@ -133,8 +133,8 @@ export interface Position {
   /** The number of the last message that is meant for this turn. */
   readonly steerSeq: number;
   /**
-   * True when the next model call is charged: false after a takeover, since the call that an
-   * earlier attempt charged may have been made.
+   * True when the next model call is charged to the retry budget already. False after a takeover:
+   * the call that an earlier attempt charged may have been made.
    */
   readonly isCharged: boolean;
   /**

@@ -9,7 +9,7 @@ const LISTED_SQL = UNLISTED_KINDS.map((kind) => `s.kind <> '${kind}'`).join(' an
 /** The newest sessions are counted, up to this many of all agents together. */
 const SESSIONS_MAX = 10_000;
 
-/** Of the agent of this id. `isCapped`: there may be more sessions. */
+/** Counts of one agent. `isCapped`: there may be more sessions. */
 type AgentCounts = Pick<AgentView, 'id' | 'crons' | 'sessions'>;
 
 export const countByAgent = viewQuery({

@@ -68,7 +68,7 @@ interface WaitingRow extends LockedRow {
   undelivered: RetriedDelivery | null;
 }
 
-/** The same with its lock. */
+/** A session with its lock. */
 export async function viewLockedSession(db: ViewDatabase, key: string): Promise<LockedSession | null> {
   const { rows } = await db.query<WaitingRow>(sql`
     select ${LOCKED}, ${wait} as wait, ${undelivered} as undelivered

@@ -72,7 +72,10 @@ export const toolStatusSql = (x: string): string =>
 export const toolWaitSql = (x: string): string =>
   `case when ${x}.status = 'intent' and ${x}.runs = 0 then ${x}.held_for end`;
 
-/** The same of its tool calls. `waitSql`: what each waits for; of a turn that ends, none waits. */
+/**
+ * The tool calls of a turn as JSON. `waitSql`: what each waits for; absent: the turn has ended, so
+ * none waits.
+ */
 export const toolsSql = (
   waitSql = 'null',
 ): string => `(select json_agg(json_build_object('step', x.step, 'tool', json_build_object('callId', x.call_id,

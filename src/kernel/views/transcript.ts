@@ -119,7 +119,7 @@ async function withCalls(db: ViewDatabase, entries: StoredEntry[]): Promise<Entr
   const turnIds = [...new Set(calling.map(({ entry }) => entry.turnId))];
   const found =
     calling.length === 0 ? [] : await readCalls(db, turnIds, [...new Set(calling.flatMap(({ ids }) => ids))]);
-  // Of calls with the same id, the newest.
+  // If several calls have an id, the newest counts.
   const calls = new Map(found.toReversed().map(({ turnId, ...call }) => [`${turnId} ${call.id}`, call]));
   return named.map(({ entry, ids }) => ({
     ...entry,
@@ -160,7 +160,7 @@ where e.session_id = $1 and e.seq = any ($2::bigint[]) order by e.seq`,
 interface CompactionFilter {
   sessionId?: string | undefined;
   sessionKey?: string | undefined;
-  /** Those that this turn began. */
+  /** Only what this turn began. */
   turnId?: string | undefined;
 }
 

@@ -59,7 +59,7 @@ interface TurnParts {
 
 interface ReadTurn extends TurnRow {
   wait: WaitRow | null;
-  /** Of the first message; null: it was not asked for, or there is none. */
+  /** The words of the first message; null: they were not asked for, or there is none. */
   words: (StoredWords & Pick<ListedTurn, 'person' | 'channel'>) | null;
 }
 

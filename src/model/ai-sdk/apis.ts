@@ -34,13 +34,13 @@ export type MakeModel = (options: MakeOptions, model: string) => LanguageModelV4
 interface OptionsSource {
   /** The name of the provider. */
   name: string;
-  /** The same for all requests of a session. */
+  /** All requests of a session have the same key. */
   cacheKey: string;
   /** True when the model is asked to think. */
   isThinking: boolean;
   /** The form of the answer, if the API has a mode of its own for it. */
   format?: ResponseFormat;
-  /** Those of the configuration, which count more. */
+  /** The options of the configuration, which take precedence. */
   options: Record<string, unknown>;
 }
 

@@ -25,7 +25,7 @@ import { PartReader, readPromptTokens } from './to-events.ts';
 import { toPrompt, toSettings } from './to-prompt.ts';
 
 export interface AiSdkOptions {
-  /** As in `provider/model`. */
+  /** The provider's name, as in `provider/model`. */
   provider: string;
   api: AiSdkApi;
   /** The package of the API `package`: its name, or an absolute path. */
@@ -48,7 +48,7 @@ export interface AiSdkOptions {
   checkPrompt?: boolean;
   /** What the server counts as tokens of the prompt. Absent: all, unless that cannot be. */
   promptTokens?: 'all' | 'uncached';
-  /** Of single models, by their own names. */
+  /** The switches of single models, by their names. */
   models?: Readonly<Record<string, ModelSwitches>>;
 }
 

@@ -56,7 +56,7 @@ export async function askMedia<Kind extends MediaKind>(
   const heard: Heard = { body: null, isSound: false };
   try {
     const model = await loadModel(kind, target, createFetch(kind, way, heard));
-    // Of one kind: its own settings, and its own result.
+    // The settings and the result belong to the same kind.
     const generate = model.doGenerate.bind(model) as (all: object) => PromiseLike<MediaResult<Kind>>;
     const result = await generate({ ...settings, headers: way.headers, abortSignal: way.signal });
     if ('audio' in result && isWords(result.audio, heard))

@@ -8,7 +8,7 @@ import { cut, StreamFault, type BlockStart, type StreamEvent } from '../stream/s
 /** A block that was begun. */
 interface BlockSlot {
   index: number;
-  /** Of a call: its arguments so far. */
+  /** The arguments of a call so far. */
   json: string;
   /** What the provider needs back with it, merged from all of its parts; null: nothing. */
   metadata: Record<string, unknown> | null;
@@ -49,8 +49,8 @@ export class PartReader {
     return this.#events;
   }
 
-  // Of the others, a transcript has no place: warnings, sources, what tools of the provider did,
-  // raw chunks.
+  // A transcript has no place for the other parts: warnings, sources, what tools of the provider
+  // did, raw chunks.
   #take(part: LanguageModelV4StreamPart): void {
     if (part.type === 'response-metadata') this.#begin(part.id, part.modelId);
     else if (isGrowth(part)) this.#grow(part);

@@ -173,7 +173,7 @@ function toFormat({ schema, name = 'answer' }: NonNullable<ModelRequest['respons
 }
 
 function toTool({ name, description, input_schema: inputSchema }: ModelRequest['tools'][number]) {
-  // The same thing: the types of JSON Schema differ in what they leave open.
+  // Both types are JSON Schema; they differ in what they leave open.
   return { type: 'function' as const, name, description, inputSchema: inputSchema as never };
 }
 

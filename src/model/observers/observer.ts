@@ -47,9 +47,9 @@ export function formatCallId(turnId: string, callNo: number): string {
 }
 
 interface Watchers {
-  /** Those of the model, for every call. */
+  /** The model's own observers, for every call. */
   observers: readonly ModelObserver[];
-  /** Those of this call alone. */
+  /** The observers of this call alone. */
   calls: readonly CallObserver[];
   onFault: (name: string, error: unknown) => void;
 }

@@ -47,7 +47,7 @@ export type DraftBlock = Exclude<ContentBlock, { type: 'tool_use' }> | DraftCall
 /** The value that goes down the steps. */
 export interface DraftAnswer {
   blocks: readonly DraftBlock[];
-  /** As the provider wrote it. */
+  /** The stop reason as the provider wrote it. */
   wireStopReason: string;
   stopReason: ModelStopReason;
   usage: Usage;

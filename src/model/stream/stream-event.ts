@@ -48,7 +48,7 @@ export interface StreamEvent {
     partial_json?: string;
     thinking?: string;
     signature?: string;
-    /** Of an `origin_delta`: the origin of the block, in place of an earlier one. */
+    /** In an `origin_delta`: the origin of the block, which replaces an earlier one. */
     origin?: BlockOrigin;
     stop_reason?: string | null;
   };

@@ -57,7 +57,7 @@ function listTexts(input: SystemPromptInput, place: Place): string[] {
   return listSpeakers(input, place).map((contributed) => normalised(contributed[place]));
 }
 
-// Of several that speak at one place, the first names the section.
+// If several contribute at one place, the first names the section.
 function chooseOrigin(input: SystemPromptInput, place: Place): SectionOrigin {
   return listSpeakers(input, place)[0]?.origin ?? 'configuration';
 }

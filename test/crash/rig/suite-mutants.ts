@@ -175,7 +175,7 @@ export const safeguards: readonly Safeguard[] = [
     replace: '',
     // On a busy machine the poll may bring the block before the call.
     more: [
-      { file: turnContext, find: 'onBlocks: (blocks) => models.learn(blocks)', replace: 'onBlocks: () => undefined' },
+      { file: turnContext, find: 'onBlocks: (blocks) => states.learn(blocks)', replace: 'onBlocks: () => undefined' },
     ],
     test: blocks,
     title: 'is not called by a worker that claims a session later',
@@ -183,7 +183,7 @@ export const safeguards: readonly Safeguard[] = [
   {
     name: 'the blocks in the poll for stops',
     file: turnContext,
-    find: 'onBlocks: (blocks) => models.learn(blocks)',
+    find: 'onBlocks: (blocks) => states.learn(blocks)',
     replace: 'onBlocks: () => undefined',
     test: blocks,
     title: 'is not called by a turn that runs in another worker',
@@ -191,7 +191,7 @@ export const safeguards: readonly Safeguard[] = [
   {
     name: 'the check of the block after a wait',
     file: turnContext,
-    find: '// A block may have been met while the others were asked.\n      models.blocked,',
+    find: '// A block may have been met while the others were asked.\n        states.blocked,',
     replace: '',
     test: blocks,
     title: 'is not called when its block was learned while another check was asked',

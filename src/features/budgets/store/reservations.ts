@@ -7,8 +7,8 @@ import { afterOfRings, RINGS_SQL, type NeededRing } from '../../../kernel/queue/
 import { wokenSql } from '../../../kernel/queue/wake-parked.ts';
 import { isReachedSql } from './budgets-sql.ts';
 
-// Reservations of calls that will hardly be stored: their worker is gone, and no later claim of the
-// turn has made a call.
+// Releases reservations of calls that will probably never be stored: their worker is gone, and no
+// later claim of the turn has made a call.
 
 /** How long after the end of a lease, and the most of one statement. */
 const GRACE = '30 seconds';

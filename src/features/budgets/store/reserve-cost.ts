@@ -27,11 +27,12 @@ export interface CostRequest {
   sessionId: SessionId;
   turnId: TurnId;
   callNo: number;
-  /** Of the claim; reservations of earlier claims of the turn end. */
+  /** The epoch of the claim. Reserving deletes the turn's reservations from earlier claims. */
   epoch: number;
   asks: readonly { budgetId: string; micros: number }[];
   /**
-   * False: it waits for no other calls, because it may hold its own reservation for a day itself.
+   * False: a call in a batch of the provider, which is refused instead of waiting for other
+   * reservations, because its own may stay for a day.
    */
   isLive: boolean;
 }
@@ -47,8 +48,8 @@ export type ReservedCost =
   | { kind: 'busy' | 'oversized' | 'refused'; budgetId: string; waitMs: number | null };
 
 /**
- * `closed`: a budget has no window for now. `again`: there is no room if there is some for the
- * calls before it.
+ * `closed`: a budget has no window for now. `again`: the call fits alone, but not together with the
+ * calls before it in this statement.
  */
 type CostAnswer = ReservedCost | { kind: 'closed' } | { kind: 'again' };
 
@@ -77,8 +78,8 @@ export const reserveCosts = literalQuery({
   // `shareStatement` sends it again.
   retryMs: 0,
   text: `with asks as materialized (${selectRecordsSql('$1', COLUMNS)}),
--- That of a stored call is ended by settle-costs, and that of an answered request to a batch of the provider when its call is stored, in
--- whichever claim that is.
+-- Not here: settle-costs deletes the reservation of a stored call. That of an answered request to a batch of the provider stays until its
+-- call is stored, whichever claim does that.
 earlier as materialized (
   select r.turn_id, r.call_no, r.budget_id, r.starts_at, r.micros from holdfast.cost_reservations r
   join (select distinct turn_id, call_no, epoch from asks) as a on a.turn_id = r.turn_id and (a.call_no = r.call_no

@@ -9,7 +9,7 @@ export interface NewCanvas {
   /** The fencing number of the claim under which the call runs. */
   epoch: number;
   callId: string;
-  /** The same for every run of the call. */
+  /** Each run of the call has the same key. */
   callKey: string;
   title: string | null;
   /** Null: it is cleared. */

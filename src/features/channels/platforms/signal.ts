@@ -64,7 +64,7 @@ export function openPlatform({ token: account, baseUrl = DAEMON }: AccountSettin
     },
     ...writer(ask, account),
     async download({ id }, bytesMax, signal) {
-      // As base64 in JSON, with little else.
+      // The answer is JSON that has the file in base64, and little else.
       const answer = await ask('getAttachment', { id }, signal, Math.ceil(bytesMax / 3) * 4 + 1_024);
       const content = Buffer.from((answer as { data: string }).data, 'base64');
       if (content.length > bytesMax) throw tooLarge(bytesMax);

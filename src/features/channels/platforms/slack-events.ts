@@ -154,7 +154,7 @@ function originOf({
   return given({ from: name ?? id, date: ts === undefined ? undefined : toMs(ts) });
 }
 
-/** The same below a text of the person: words of others stay apart from it. */
+/** Quotes an attachment below the person's text: words of others stay apart from it. */
 function quoteOf(
   { author_name: name, author_id: id }: SlackAttachment,
   body: string,
@@ -308,7 +308,7 @@ interface SlackAttachment {
   fallback?: string;
   image_url?: string;
   blocks?: SlackBlock[];
-  /** Of a message that is shared. */
+  /** The blocks of a shared message. */
   message_blocks?: { message?: { blocks?: SlackBlock[] } }[];
   author_name?: string;
   author_id?: string;

@@ -11,9 +11,9 @@ export interface StyledSpan {
   type: Style;
   offset: number;
   length: number;
-  /** Of a link. */
+  /** The address of a link. */
   url?: string;
-  /** Of code. */
+  /** The language of code. */
   language?: string;
 }
 

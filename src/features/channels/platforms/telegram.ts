@@ -26,7 +26,7 @@ import { stat } from 'node:fs/promises';
 const API = 'https://api.telegram.org';
 /** In UTF-16 units, without the marks of formatting. */
 const TEXT_MAX = 4_096;
-/** Of a message. */
+/** The limit of a message. */
 const STYLES_MAX = 100;
 /** Telegram makes no links of other addresses, nor of those with a space. */
 const LINK = /^(?:https?|tg):\/\/\S+$/i;

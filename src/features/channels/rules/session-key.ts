@@ -20,8 +20,7 @@ interface KeyedChat {
 }
 
 /**
- * That of any key in a request, without `agent:main:` in front: shorter, so that it holds for every
- * agent.
+ * The limit of keys in requests without their `agent:main:`, so that it fits every agent.
  */
 const KEY_CHARS_MAX = 200;
 

@@ -51,7 +51,7 @@ export function splitMarkdown(
 interface Text {
   markdown: string;
   stringify: MarkdownReader['stringify'];
-  /** Those that fit into no message are replaced by smaller ones. */
+  /** The tokens; one that fits into no message is replaced by smaller ones. */
   tokens: MarkdownToken[];
   /** The blocks that had one of those. */
   changed: Set<MarkdownNode | undefined>;

@@ -21,7 +21,7 @@ export interface AlbumKey {
 
 export interface StoredAlbum {
   id: string;
-  /** As it is stored. */
+  /** The source as it is stored. */
   source: string;
   /** True: it has not arrived in its session yet. */
   isOpen: boolean;

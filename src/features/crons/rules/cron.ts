@@ -51,7 +51,7 @@ export interface CronDefinition {
   delivery: CronDelivery | null;
   /** For a one-time cron: delete it after it has succeeded. */
   deleteAfterRun: boolean;
-  /** Of its inputs; null: none. */
+  /** The options of its inputs. */
   options: InputOptions | null;
 }
 
@@ -107,7 +107,7 @@ export interface TickInput {
 
 export interface TickFacts {
   nowMs: number;
-  /** Of the times in the agent's prompts. */
+  /** The zone of the times in the agent's prompts. */
   zone: EnvelopeZone;
   /** For a system event. */
   eventId: string;

@@ -188,7 +188,7 @@ export function decideFires(
   held: ReadonlyMap<string, HeldCron>,
   known: ReadonlySet<string>,
 ): DecidedFire[] {
-  // Of each session, what it will have.
+  // What each session will have after the firings before.
   const sessions = new Map<SessionId, Pick<HeldCron, 'waiting' | 'lastEventText'>>();
   return firings.flatMap((firing) => {
     // Only plans whose crons are held are decided.

@@ -13,7 +13,7 @@ export interface ServerInfo {
   name: string | null;
   version: string | null;
   protocol: string | null;
-  /** Of a server that is a process. */
+  /** Only for a server that is a process. */
   sandbox?: { isOn: boolean; reason: string | null };
 }
 

@@ -11,7 +11,7 @@ export interface StoredTranscript {
   text: string;
 }
 
-// One that failed counts for its own turn alone: the message may be tried again.
+// A failed transcript counts for its own turn alone: the message may be tried again.
 export const readTranscripts = literalQuery({
   name: 'read-transcripts',
   purpose: 'Read the transcripts of the audio of messages, those of their newest turn last.',

@@ -247,7 +247,7 @@ export function hideRefused(turn: OpenedTurn, code: string): Pick<TurnEnd, 'hide
   const own = entries.filter(({ seq }) => seq >= promptSeq);
   if (own.length === 0) return { hides: null };
   const isNew = summary !== undefined && !entries.some(({ kind, seq }) => kind === 'answer' && seq > summary.seq);
-  // Of a request that is too large, a summary is not at fault.
+  // A summary never makes a request too large.
   const isAtFault = isNew && REFUSALS.has(code) && code !== 'model_request_too_large';
   const undone = isAtFault ? { hidesSummary: { seq: summary.seq, isUndone: true } } : {};
   if (own.some(({ kind }) => kind === 'answer')) return { hides: 'refused', hidesFromSeq: promptSeq + 1, ...undone };

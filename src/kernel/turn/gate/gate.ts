@@ -45,7 +45,7 @@ export async function enterGate(context: TurnContext, call: ComingCall): Promise
   return entry;
 }
 
-/** The same, but for a long wait, which it answers. */
+/** Enters the gate as `enterGate` does, but returns a long wait instead of throwing. */
 export async function askGate(context: TurnContext, call: ComingCall): Promise<Pass | Wait> {
   const { clock, random } = context;
   for (let stayedMs = 0, rateWaitMs = 0; ;) {
@@ -219,7 +219,7 @@ export function parkedStop(context: TurnContext, turn: OpenedTurn, wait: Wait): 
   return waitStop({ hasCalled: false, notBeforeMs: 0, ...wait, delayMs: Number.isFinite(delayMs) ? delayMs : null });
 }
 
-/** The same for a wait with a bound of its own. */
+/** Parks the turn for a wait that has its own bound. */
 export function waitStop(wait: TurnWait): TurnStopped {
   return new TurnStopped({ kind: 'parked', message: wait.reason.text, wait });
 }

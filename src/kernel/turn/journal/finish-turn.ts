@@ -30,7 +30,7 @@ const hiddenEntries = optional('hidden_entries', (ends: Ends) => ends.some((end)
 )`),
 );
 
-// Of the entries of this turn that a refused summary has replaced, any may be what was refused.
+// Any entry of this turn that a refused summary has replaced may be what was refused.
 const undoneSummaries = optional('undone_summaries', (ends: Ends) =>
   ends.some((end) => end.hidesSummary?.isUndone === true),
 )(

@@ -6,16 +6,16 @@
 //   commit-step   a model answer with the intents of its tool calls before a tool runs
 //   commit-step   the results of a batch of tool calls (or of one that finished early) before the
 //                 next model call
-//   finish-turn   the last answer, what follows from it, the lock the end, with any result
+//   finish-turn   the end of the turn with its result: the last answer, what follows from it, and
+//                 the release of the lock
 //
 // Three things make each of them safe:
 //   - Fence: the statement locks the session row and writes nothing unless the row still has the
-//   epoch of the claim (G7).
+//     epoch of the claim (G7).
 //   - Position: the statement says how many entries the session had (`baseSeq`). A row that is
-//   already `baseSeq + n` under
-//     our epoch contains this write: the first sending was committed, but its answer was lost. The
-//     verdict is `ok`, and
-//     nothing is written twice. All other values are absolute, never increments.
+//     already at `baseSeq + n` under our epoch contains this write: the first sending was
+//     committed, but its answer was lost. The verdict is `ok`, and nothing is written twice. All
+//     other values are absolute, never increments.
 //   - Signals return with the same round trip: whether to stop, and how many messages wait.
 //
 // Statements are shared by all turns of a worker (`shareStatement`). Nothing else in Holdfast
@@ -44,7 +44,7 @@ export interface NewEntry {
   kind: EntryKind;
   role: 'user' | 'assistant';
   content: ContentBlock[];
-  /** Of a message of another session that joins a running turn. */
+  /** The origin of a message of another session that joins a running turn. */
   provenance?: EntryProvenance | null;
   /** True when no later request shows it; only the last entry of a turn can be born so. */
   isPruned?: boolean;
@@ -90,7 +90,7 @@ export interface ModelCallRow {
   /** The purpose of the call; absent: an answer of the turn. */
   purpose?: CallPurpose;
   view: CallView | null;
-  /** Of the request as it was sent. */
+  /** The hash of the sent request. */
   requestSha256: string | null;
   /** The last entry of the request. */
   untilSeq: number;
@@ -236,7 +236,7 @@ export interface TurnEnd extends JournalWrite {
    * may contain (`cap`).
    */
   debounceMs: number;
-  /** The same where an announcement is the first that waits; absent: as `debounceMs`. */
+  /** The debounce if an announcement waits first; absent: `debounceMs`. */
   announceDebounceMs?: number;
   gatherMsMax: number;
   cap: number;

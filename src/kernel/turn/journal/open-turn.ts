@@ -25,7 +25,7 @@ export interface NewTurn {
   worker: string;
   model: string;
   thinking: string | null;
-  /** Of its inputs; absent: none. */
+  /** The tags of its inputs. */
   tags?: Tags | undefined;
   /**
    * Null: it says nothing to the model. `parts`: what its text was assembled from, as JSON; null

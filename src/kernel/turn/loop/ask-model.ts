@@ -1,6 +1,7 @@
-// Asks the model for the next answer of a turn. One stored retry budget for the whole turn, charged
-// before each call (G16): the cost of a failed call is committed before the next one starts, so a
-// restart does not reset the budget. A cut stream is a failed call, never an answer.
+// Asks the model for the next answer of a turn. The turn has one stored retry budget, and each call
+// is charged to it before it is sent (G16): a failed call is committed before the next one starts,
+// so a restart does not reset the budget. A cut stream is a failed call, never an answer. Money is
+// another matter: a check of the gate reserves it (features/budgets/check-budgets.ts).
 import { samplingAt } from '../../../core/input-options.ts';
 import { CONTEXT_OVERFLOW } from '../../../core/failure.ts';
 import { given } from '../../../core/json.ts';
@@ -206,8 +207,9 @@ export async function beginCall(context: TurnContext, turn: OpenedTurn, way: Com
 }
 
 /**
- * The right to make the next call of a turn, of its next model where the one that it asks cannot be
- * called for now. Throws `TurnStopped` (parked) while none can, `TurnFailed` when none ever can.
+ * The right to make the next call of a turn. While its model cannot be called, the turn falls back
+ * to its next one. Throws `TurnStopped` (parked) while no model can be called, `TurnFailed` when
+ * none ever can.
  */
 export async function enterNextGate(context: TurnContext, turn: OpenedTurn, way: ComingCall['way']): Promise<Pass> {
   const { request, fallback, unstoredEvents } = turn.journal.attempt;

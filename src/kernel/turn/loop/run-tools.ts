@@ -90,7 +90,7 @@ export interface BatchResult {
  */
 export async function endReadOnlyBatch(turn: OpenedTurn, batch: ToolBatch): Promise<BatchResult | null> {
   const all = Promise.all(batch.running.values());
-  // One that fails is not over: it is met again by `endTools`.
+  // A batch that fails counts as not finished: `endTools` handles it.
   const isOver = all.then(
     (ended) => ended,
     () => null,

@@ -138,7 +138,7 @@ export function leaveOutOrigins(turn: OpenedTurn): boolean {
   return leaveOut(turn, 'originsAfterSeq');
 }
 
-/** The same of images. False: its requests have none. */
+/** Leaves images out of the requests of a turn. False: they have none. */
 export function leaveOutImages(turn: OpenedTurn): boolean {
   return turn.journal.attempt.requests.messages.some(hasImage) && leaveOut(turn, 'imagesAfterSeq');
 }

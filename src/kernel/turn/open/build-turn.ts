@@ -136,7 +136,7 @@ export async function buildTurn(context: TurnContext, parts: TurnParts): Promise
     unstoredCall: null,
     paidCallNo: 0,
     hop: earlier?.hop ?? null,
-    // One that arrived before a crash may still wait.
+    // A steering message from before a crash may still wait.
     steersSeen: earlier === null ? session.steerSeq : 0,
     isCompacting: false,
     interruptedCompaction: earlier?.compaction ?? null,

@@ -33,7 +33,7 @@ import type { Toolset } from '../../../tools/toolset.ts';
 
 /** The workspace as a session sees it. */
 export interface SessionWorkspace {
-  /** As they are shown. */
+  /** The files as the prompt shows them. */
   files: FittedFile[];
   limits: FileLimits;
   /** The XML list of skills; empty: none. */
@@ -47,7 +47,7 @@ export interface ChatFacts {
   channel?: string;
   inbound?: InboundMeta;
   groupSystemPrompt?: string;
-  /** Of the first turn. */
+  /** The extra prompt of the first turn. */
   extraSystemPrompt?: string;
   /** The instructions with which a later message has replaced them; empty: none. */
   changedInstructions?: string;

@@ -20,7 +20,7 @@ export interface RefusalBody {
 
 /** No server needs more to say what is wrong. */
 export const SEARCHED_CHARS_MAX = 8_000;
-/** Of a body whose form is not known, a person is shown so much. */
+/** How much of a body of unknown form a person is shown. */
 const SHOWN_CHARS_MAX = 1_000;
 /** How deep a text may be inside a body, and how many texts are read. */
 const DEPTH_MAX = 6;

@@ -83,7 +83,7 @@ export class MessagesTidier implements Tidier {
     const type = typeof sent['type'] === 'string' ? sent['type'] : 'name' in sent ? 'tool_use' : 'text';
     const place = placeIn(index) ?? this.#count;
     const known = this.#blocks.get(place);
-    // The same start twice.
+    // Some servers send a start twice.
     if (known !== undefined && !known.isUsed && known.type === type) return [];
     const start = {
       type,
@@ -114,7 +114,7 @@ export class MessagesTidier implements Tidier {
     if (text === undefined) return [];
     const place = placeIn(index) ?? this.#last;
     const known = this.#blocks.get(place);
-    // Of what tools of the provider do, a transcript has no place.
+    // A transcript has no place for what the provider's own tools do.
     const isOther = known !== undefined && !Object.values<string>(BLOCKS).includes(known.type);
     if (isOther && type !== 'text_delta') return [];
     // Text cannot return to an earlier block.

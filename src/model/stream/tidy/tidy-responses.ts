@@ -85,7 +85,7 @@ export class ResponsesTidier implements Tidier {
   #takeOther(event: Record<string, unknown>): object[] {
     if (event['object'] === 'response' && typeof event['type'] !== 'string')
       return this.take({ type: isErrorEvent(event) ? 'response.failed' : 'response.completed', response: event });
-    // Of an event of another API, the package says which.
+    // The package reports an event of another API by its name.
     return isErrorEvent(event) || Array.isArray(event['choices']) ? [event] : [];
   }
 
