@@ -276,6 +276,8 @@ export interface RunCron {
   failures: number;
   /** True for a run on request: it does not change the schedule. */
   isManual: boolean;
+  /** True when the cron was changed since it fired: the run says nothing about what it is now. */
+  isChanged: boolean;
 }
 
 export function decideCronRunEffect(end: CronRunResult, cron: RunCron, nowMs: number): CronRunEffect {
@@ -286,7 +288,7 @@ export function decideCronRunEffect(end: CronRunResult, cron: RunCron, nowMs: nu
     disabledReason: null,
     isNoticeOwed: false,
   };
-  if (cron.isManual || end.kind === 'cancelled') return quiet;
+  if (cron.isManual || cron.isChanged || end.kind === 'cancelled') return quiet;
   if (end.kind === 'ok') return { ...quiet, failures: 0, disabledReason: cron.isDeletedAfterRun ? DONE : null };
   const failures = cron.failures + 1;
   const restedMs = nowMs + failurePauseMs(failures);

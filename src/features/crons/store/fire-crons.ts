@@ -137,10 +137,10 @@ const FIRES: SqlColumns<DecidedFire> = {
 export const insertFires = literalQuery({
   name: 'insert-fires',
   purpose: 'Store the fires of locked crons; one that waits for no input has ended.',
-  text: `insert into holdfast.cron_fires (cron_id, scheduled_for, status, message_id, reason, slots, fired_at, ended_at, is_manual)
+  text: `insert into holdfast.cron_fires (cron_id, scheduled_for, status, message_id, reason, slots, fired_at, ended_at, is_manual, revision)
 select cron_id, slot, status, message_id, reason, slots, case when is_fired then clock_timestamp() end,
-  case when status <> 'claimed' then clock_timestamp() end, $isManual
-from (${selectRecordsSql('$fires', FIRES)}) as fires`,
+  case when status <> 'claimed' then clock_timestamp() end, $isManual, c.revision
+from (${selectRecordsSql('$fires', FIRES)}) as fires join holdfast.crons c on c.id = fires.cron_id`,
   values: (fires: readonly DecidedFire[], isManual: boolean) => ({ fires: toRecords(fires, FIRES), isManual }),
 });
 

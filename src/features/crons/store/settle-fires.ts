@@ -15,7 +15,8 @@ export interface EndedFire {
   cronId: string;
   scheduledFor: Date;
   end: CronRunResult;
-  cron: RunCron;
+  /** The revision is that of now. */
+  cron: RunCron & { revision: number };
 }
 
 const ENDED_MAX = 500;
@@ -42,7 +43,8 @@ export const endedFires = literalQuery({
   retryMs: 0,
   text: `select f.cron_id as "cronId", f.scheduled_for as "scheduledFor", i.status, coalesce(i.error, t.error) as error,
   json_build_object('isOneShot', c.schedule ->> 'kind' = 'at', 'isDeletedAfterRun', c.delete_after_run,
-    'failures', c.consecutive_errors, 'isManual', f.is_manual) as cron
+    'failures', c.consecutive_errors, 'isManual', f.is_manual, 'isChanged', coalesce(f.revision <> c.revision, false),
+    'revision', c.revision) as cron
 from holdfast.cron_fires f join holdfast.inbox i on i.id = f.message_id join holdfast.crons c on c.id = f.cron_id
 left join holdfast.turns t on t.id = i.turn_id
 where f.status = 'claimed' and i.settled_at is not null
@@ -76,15 +78,16 @@ function toEnd({ status, error }: SettledInput): CronRunResult {
   };
 }
 
-// The cron is locked first, and its count of failures must still be the one that the decision was
-// based on: of two schedulers that decide, one applies its decision.
+// The cron is locked first, and its count of failures and its revision must still be those that the
+// decision was based on: of two schedulers that decide, one applies its decision, and none applies
+// it to a cron that was changed since. The next round decides again.
 export const settleFire = literalQuery({
   name: 'settle-fire',
   purpose:
     'Settle a run and write what follows for its cron, with the id of the notice to its owner. No effect when it was written before.',
   locking: 'The cron, then the fire.',
   text: `with held as materialized (
-  select c.id from holdfast.crons c where c.id = $cronId and c.consecutive_errors = $before for no key update
+  select c.id from holdfast.crons c where c.id = $cronId and c.consecutive_errors = $before and c.revision = $revision for no key update
 ),
 settled as (
   update holdfast.cron_fires f
@@ -104,6 +107,7 @@ from settled where c.id = settled.cron_id`,
     ...fire,
     ...effect,
     before: cron.failures,
+    revision: cron.revision,
     status: end.kind === 'ok' ? 'completed' : 'failed',
     reason: end.kind === 'ok' ? null : end.kind === 'cancelled' ? 'cancelled' : end.code,
     notBefore: toDate(effect.notBeforeMs),

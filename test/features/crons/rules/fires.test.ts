@@ -111,7 +111,7 @@ test('every slot gets exactly one result, for any policy and any number of check
 });
 
 describe('after a run', () => {
-  const cron = { isOneShot: false, isDeletedAfterRun: false, failures: 0, isManual: false };
+  const cron = { isOneShot: false, isDeletedAfterRun: false, failures: 0, isManual: false, isChanged: false };
   const failed = { kind: 'failed' as const, code: 'model_overloaded', message: 'busy' };
 
   test('rests grow from 30 seconds to an hour', () => {
@@ -143,9 +143,10 @@ describe('after a run', () => {
     });
   });
 
-  test('a run that was requested or stopped by a person changes nothing', () => {
+  test('a run that was requested or stopped by a person, or whose cron was changed, changes nothing', () => {
     const before = { failures: 4, notBeforeMs: null, retrySlotMs: null, disabledReason: null, isNoticeOwed: false };
     expect(decideCronRunEffect(failed, { ...cron, failures: 4, isManual: true }, 1000)).toEqual(before);
+    expect(decideCronRunEffect(failed, { ...cron, failures: 4, isChanged: true }, 1000)).toEqual(before);
     expect(decideCronRunEffect({ kind: 'cancelled' }, { ...cron, failures: 4 }, 1000)).toEqual(before);
   });
 });

@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { newId } from '../../../../src/ids.ts';
+import { cronPatch } from '../../../../src/features/crons/config.ts';
+import { editCron } from '../../../../src/features/crons/use-cases.ts';
 import { fireCrons } from '../../../../src/features/crons/store/fire-crons.ts';
 import { readDueCrons } from '../../../../src/features/crons/store/crons.ts';
 import { retireCrons } from '../../../../src/features/crons/store/settle-fires.ts';
@@ -275,6 +277,33 @@ describe('the end of a run', () => {
     await retireCrons(rig.database);
     expect(await again(rig.database, staying)).toMatchObject({ isEnabled: false, disabledReason: 'done' });
     await expect(again(rig.database, going)).rejects.toThrow('is gone');
+  });
+
+  test.each([
+    ['answered', null],
+    ['failed', { code: 'unknown_model', message: 'no such model' }],
+    ['failed', { code: 'model_overloaded', message: 'busy' }],
+  ])('that ended %s after its cron was rescheduled leaves the new schedule as it is (%o)', async (status, error) => {
+    const parts = schedulerParts(rig.database);
+    const at = (ms: number) => ({ kind: 'at', at: new Date(Date.now() + ms).toISOString() });
+    const payload = everySecond.payload;
+    const cron = await makeCron(rig.database, { schedule: at(-1000), payload, deleteAfterRun: true });
+    await fireAll(parts);
+    const later = await editCron(parts, { id: cron.id, by: null }, cronPatch.parse({ schedule: at(3_600_000) }));
+    expect(later.kind).toBe('done');
+    const before = await again(rig.database, cron);
+    await endRuns(cron.id, status, error);
+    await settleAll(parts);
+    await retireCrons(rig.database);
+    expect(await again(rig.database, cron)).toMatchObject({
+      isEnabled: true,
+      disabledReason: null,
+      nextSlotMs: before.nextSlotMs,
+      failures: 0,
+    });
+    expect(await firesOf(cron.id)).toEqual([
+      expect.objectContaining({ status: error === null ? 'completed' : 'failed' }),
+    ]);
   });
 
   test('that a person cancelled does not count for the cron', async () => {
