@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/core/inbound.ts';
 import { toMicros } from '../../src/core/prices.ts';
 import { newId } from '../../src/ids.ts';
-import { createBudget, patchBudget } from '../../src/features/budgets/store/budgets.ts';
+import { changeBudget, createBudget } from '../../src/features/budgets/store/budgets.ts';
 import { decideApproval } from '../../src/features/approvals/store/approvals.ts';
 import { approvals } from '../../src/features/approvals/views.ts';
 import { createClaim } from '../../src/kernel/sessions/claim-session.ts';
@@ -89,7 +89,7 @@ const WAITS: Wait[] = [
       return {
         message: { text: script(name) },
         async endWait() {
-          const { after } = await patchBudget(rig.database, id, { limitMicros: toMicros(10) });
+          const { after } = await changeBudget(rig.database, id, { limitMicros: toMicros(10) });
           await rig.budgets.read();
           return after?.rings.length ?? 0;
         },

@@ -1,10 +1,10 @@
 // Budgets: how much model calls may cost.
 import { deleted } from '../../contract/answers.ts';
 import { toDollars, toMicros } from '../../core/prices.ts';
-import type { Budget, BudgetChange } from './store/budgets.ts';
+import { changeBudget, createBudget, type Budget } from './store/budgets.ts';
+import { newId } from '../../ids.ts';
 import { z } from 'zod';
 import { budgetBookOf } from './rounds.ts';
-import { addBudget, dropBudget, editBudget } from './edit-budget.ts';
 import type { ApiContext } from '../../api/context.ts';
 import { conflict, notFound } from '../../api/problem.ts';
 import { defineEffect, defineRoute, defineRead, type Route } from '../../api/route.ts';
@@ -34,7 +34,9 @@ const postBudget = defineEffect({
   async perform({ body, principal, idempotency }, { context }) {
     const { limitUsd, ...settings } = body;
     const budgetSettings = { ...settings, limitMicros: toMicros(limitUsd) };
-    const id = await addBudget(context.service, budgetSettings, { createdBy: principal.name, idempotency });
+    const id = newId<string>();
+    await createBudget(context.service.database, { ...budgetSettings, id }, { createdBy: principal.name, idempotency });
+    await budgetBookOf(context.service).read();
     return { id };
   },
   show: ({ id }, _request, { context }) => findBudget(context, id),
@@ -50,7 +52,7 @@ const patchBudget = defineRoute({
   async handle({ params, body }, { context }) {
     const { limitUsd, ...rest } = body;
     const patch = { ...rest, ...(limitUsd === undefined ? {} : { limitMicros: toMicros(limitUsd) }) };
-    refuse(await editBudget(context.service, params.id, patch), params.id);
+    await change(context, params.id, patch);
     return { status: 200, body: await findBudget(context, params.id) };
   },
 });
@@ -62,14 +64,20 @@ const deleteBudget = defineRoute({
   summary: 'Delete a budget; turns that wait for it resume',
   answers: { 200: { description: 'Removed', schema: deleted }, 409: conflictDoc },
   async handle({ params }, { context }) {
-    refuse(await dropBudget(context.service, params.id), params.id);
+    await change(context, params.id, { isRemoved: true });
     return { status: 200, body: { deleted: true } };
   },
 });
 
-function refuse(change: BudgetChange, id: string): void {
-  if (change === 'unknown') throw notFound(`budget ${id}`);
-  if (change === 'fixed') throw conflict(FIXED);
+/**
+ * Changes a budget: in this process at once, in all others within a second. Turns that wait for it
+ * ask again.
+ */
+async function change({ service }: ApiContext, id: string, patch: Parameters<typeof changeBudget>[2]): Promise<void> {
+  const { result } = service.publish(await changeBudget(service.database, id, patch));
+  await budgetBookOf(service).read();
+  if (result === 'unknown') throw notFound(`budget ${id}`);
+  if (result === 'fixed') throw conflict(FIXED);
 }
 
 async function findBudget(context: ApiContext, id: string): Promise<z.output<typeof budget>> {

@@ -2,7 +2,7 @@
 // the length, and in provider batches.
 import { beforeEach, expect, test } from 'vitest';
 import { newId } from '../../../src/ids.ts';
-import { createBudget, patchBudget } from '../../../src/features/budgets/store/budgets.ts';
+import { changeBudget, createBudget } from '../../../src/features/budgets/store/budgets.ts';
 import { storeResults } from '../../../src/features/provider-batches/store/store-results.ts';
 import { changeBudgets, readBudgetWindows } from '../../rows/budgets.ts';
 import { readModelCalls } from '../../rows/calls.ts';
@@ -63,7 +63,7 @@ test('a turn that a budget holds back returns its place in the rate limits', asy
   await changeBudgets(rig, { id: budgetId }, { limitMicros: 0 });
   await limited.send('held', '[[reply: Done.]]');
   expect(await worker.run('held')).toMatchObject({ kind: 'parked' });
-  const { after } = await patchBudget(rig.database, budgetId, { limitMicros: 1_000_000 });
+  const { after } = await changeBudget(rig.database, budgetId, { limitMicros: 1_000_000 });
   expect(after?.rings).toHaveLength(1);
   // The limit lets one call through in a minute.
   expect(await worker.run('held')).toMatchObject({ kind: 'ended' });

@@ -1,16 +1,16 @@
 // Turns under budgets: what they reserve before each call, how a reservation ends, and what a turn
 // does when the budget has no room.
 import fc from 'fast-check';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { toMicros } from '../../../src/core/prices.ts';
 import type { BudgetSettings } from '../../../src/features/budgets/rules/budget.ts';
 import type { SessionId, TurnId } from '../../../src/core/ids.ts';
 import { newId } from '../../../src/ids.ts';
 import { BudgetBook } from '../../../src/features/budgets/store/budget-book.ts';
 import { releaseReservations, wakeBudgetWaiters } from '../../../src/features/budgets/store/reservations.ts';
-import { createBudget, patchBudget, removeBudget, syncBudgets } from '../../../src/features/budgets/store/budgets.ts';
+import { changeBudget, createBudget, syncBudgets } from '../../../src/features/budgets/store/budgets.ts';
 import { eraseRows } from '../../../src/features/erasure/store/erase-sessions.ts';
-import { createReserveCost, openWindows } from '../../../src/features/budgets/store/reserve-cost.ts';
+import { createReserveCost, openWindows, reserveCosts } from '../../../src/features/budgets/store/reserve-cost.ts';
 import { windowBoundsSql } from '../../../src/features/budgets/store/budgets-sql.ts';
 import { createSettleCosts, settleLeftCosts } from '../../../src/features/budgets/store/settle-costs.ts';
 import { viewTurn } from '../../../src/kernel/views/turns.ts';
@@ -26,6 +26,7 @@ import { readInputs } from '../../rows/inputs.ts';
 import { changeSessions, readSessions } from '../../rows/sessions.ts';
 import { ago, earlier, having, now, plus, sumOf } from '../../rows/table.ts';
 import { changeTurns, readTurns } from '../../rows/turns.ts';
+import { lockRow } from '../../rows/whole-tables.ts';
 import { createTurnRig, type TurnRig } from '../../turn/turn-rig.ts';
 
 let rig: TurnRig;
@@ -103,7 +104,7 @@ test('without room a turn is parked before it asks the model, and resumes when t
   expect(shown).toMatchObject({ status: 'parked', why: { code: 'budget_reached', by: id } });
   expect(await costOf(['waits'])).toBe(0);
   expect(await eventsOf('budget.reached', id)).toHaveLength(1);
-  const { result, after } = await patchBudget(rig.database, id, { limitMicros: toMicros(10) });
+  const { result, after } = await changeBudget(rig.database, id, { limitMicros: toMicros(10) });
   expect(result).toBe('done');
   expect(after?.rings).toMatchObject([{ sessionId: await rig.sessionOf('waits') }]);
   await rig.budgets.read();
@@ -128,7 +129,7 @@ test('a call that costs more than a whole budget parks its own turn and holds no
   expect(await worker.run('small')).toMatchObject({ kind: 'ended' });
   // It is not woken repeatedly while the budget is unchanged.
   expect(await wakeBudgetWaiters(rig.database)).toMatchObject({ woken: 0 });
-  const { after } = await patchBudget(rig.database, id, { limitMicros: toMicros(10) });
+  const { after } = await changeBudget(rig.database, id, { limitMicros: toMicros(10) });
   expect(after?.rings).toHaveLength(1);
   await rig.budgets.read();
   expect(await worker.run('huge')).toMatchObject({ kind: 'ended' });
@@ -157,7 +158,7 @@ test('a turn that waits for a window is due at its end, and one whose budget is 
   const afterEndMs = Number(bell?.dueAt) - Number(window?.endsAt);
   expect(afterEndMs).toBeGreaterThanOrEqual(0);
   expect(afterEndMs).toBeLessThanOrEqual(6000);
-  const { after } = await removeBudget(rig.database, id);
+  const { after } = await changeBudget(rig.database, id, { isRemoved: true });
   expect(after?.rings).toHaveLength(1);
 });
 
@@ -180,7 +181,7 @@ test('the wait for a budget does not count as one for the model, which may be aw
   expect(await worker.run('away')).toMatchObject({ kind: 'parked' });
   const sessionId = await rig.sessionOf('away');
   await changeTurns(rig, { sessionId }, { parkSince: earlier('10 days') });
-  await patchBudget(rig.database, id, { limitMicros: toMicros(10) });
+  await changeBudget(rig.database, id, { limitMicros: toMicros(10) });
   await rig.budgets.read();
   expect(await worker.run('away')).toMatchObject({ kind: 'parked' });
   await changeDoorbells(rig, { sessionId }, { dueAt: now });
@@ -272,7 +273,7 @@ test('a strict budget allows no call of a model without a price; any other reser
   const id = await budget({ limitUsd: 0.001, per: 'total' });
   await rig.send('unpriced', 'hello', { model: 'anthropic/mystery-1' });
   expect(await rig.worker().run('unpriced')).toMatchObject({ kind: 'parked' });
-  await removeBudget(rig.database, id);
+  await changeBudget(rig.database, id, { isRemoved: true });
   await budget({ limitUsd: 100, strict: true });
   await rig.send('strict', 'hello', { model: 'anthropic/mystery-1' });
   await rig.worker().run('strict');
@@ -324,6 +325,25 @@ test('a call has no room beside what another call has reserved', async () => {
     budgetId: id,
   });
   expect(await windowOf(id)).toEqual({ spent: 0, reserved: 600 });
+});
+
+test('a reservation that is sent again while the first one still waits for its window counts once', async () => {
+  const id = await budget({ limitUsd: 1 });
+  const sessionId = await rig.sessionOf('twice');
+  const call = { sessionId, turnId: newId<TurnId>(), callNo: 1, epoch: 1, isLive: true };
+  const asks = [{ budgetId: id, micros: 500 }];
+  await createReserveCost(rig.database)({ ...call, turnId: newId<TurnId>(), asks });
+  const holder = await rig.database.views.connect();
+  onTestFinished(() => holder.release(true));
+  await holder.query('begin');
+  await lockRow(holder, 'budget_windows', 'budget_id', id);
+  // The connection of the first one broke, and its backend goes on.
+  const both = [reserveCosts(rig.database, [{ ...call, asks }]), reserveCosts(rig.database, [{ ...call, asks }])];
+  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  await expect.poll(async () => (await rig.database.views.query(waiting)).rows).toHaveLength(2);
+  await holder.query('commit');
+  await Promise.all(both);
+  expect(await windowOf(id)).toEqual({ spent: 0, reserved: 1_000 });
 });
 
 describe('64 sessions at once on four workers', () => {
@@ -379,7 +399,7 @@ describe('a reservation of a lost worker', () => {
     const none = await budget({ limitUsd: 0, per: 'total' });
     await rig.send('stalled', 'hello');
     await rig.worker().run('stalled');
-    await removeBudget(rig.database, none);
+    await changeBudget(rig.database, none, { isRemoved: true });
     const id = await budget({ limitUsd: 100 });
     const sessionId = (await rig.sessionOf('stalled')) as SessionId;
     // As if a worker had claimed it and been stopped for two minutes.

@@ -2,7 +2,7 @@
 // and Google that a scripted model serves on loopback.
 import { describe, expect, test } from 'vitest';
 import { pictureOf } from '../../../scripted-model/picture.ts';
-import { createBudget, removeBudget } from '../../../src/features/budgets/store/budgets.ts';
+import { changeBudget, createBudget } from '../../../src/features/budgets/store/budgets.ts';
 import { newId } from '../../../src/ids.ts';
 import { readEvents } from '../../rows/events.ts';
 import { readSessions } from '../../rows/sessions.ts';
@@ -46,7 +46,7 @@ async function underBudget(limitMicros: number, name: string, text: string, stri
   const spent = rig.budgets.all.find((budget) => budget.id === id);
   await rig.budgets.read();
   const after = rig.budgets.all.find((budget) => budget.id === id) ?? spent;
-  await removeBudget(rig.database, id);
+  await changeBudget(rig.database, id, { isRemoved: true });
   await rig.budgets.read();
   return { ...stored, spentMicros: after?.spentMicros, reservedMicros: after?.reservedMicros };
 }

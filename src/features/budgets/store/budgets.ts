@@ -138,6 +138,8 @@ export const createBudget = literalQuery({
   text: `with made as (
   insert into holdfast.budgets (id, origin, ${NAMES}, created_by)
   select id, 'api', ${NAMES}, $createdBy from (${selectRecordsSql('$budget', SETTINGS)}) as wanted
+  -- The statement is sent again after a lost answer.
+  on conflict (id) do nothing
   returning id
 ),
 ${keyedSql(`select json_build_object('id', id) from made`)}
@@ -176,23 +178,9 @@ changed as (
 ),
 ${wokenSql([BUDGET_REACHED], 't.park_by in (select id::text from changed)')}
 select origin, ${RINGS_SQL} as rings from found`,
-  values: (change: BudgetPatch & { id: string; isRemoved: boolean }) => change,
+  values: (id: string, change: BudgetPatch & { isRemoved?: true }) => ({ id, isRemoved: false, ...change }),
   answer([row]: { origin: BudgetOrigin; rings: NeededRing[] }[]): Committed<{ result: BudgetChange }> {
     const result = row === undefined ? 'unknown' : row.origin === 'api' ? 'done' : 'fixed';
     return { result, after: afterOfRings(row?.rings ?? []) };
   },
 });
-
-/** Changes a budget; turns that wait for it ask again. */
-export function patchBudget(
-  database: Database,
-  id: string,
-  patch: BudgetPatch,
-): Promise<Committed<{ result: BudgetChange }>> {
-  return changeBudget(database, { ...patch, id, isRemoved: false });
-}
-
-/** Removes a budget; turns that wait for it resume. */
-export function removeBudget(database: Database, id: string): Promise<Committed<{ result: BudgetChange }>> {
-  return changeBudget(database, { id, isRemoved: true });
-}

@@ -123,11 +123,11 @@ verdicts as materialized (
 granted as materialized (
   select j.* from judged j join verdicts v on v.n = j.n where v.verdict = 'reserved'
 ),
+-- A statement that is sent again while the first one waits for its windows finds the reservation here: the window counts it already.
 inserted as (
   insert into holdfast.cost_reservations (turn_id, call_no, budget_id, starts_at, session_id, epoch, micros)
   select turn_id, call_no, budget_id, starts_at, session_id, epoch, micros from granted
-  on conflict (turn_id, call_no, budget_id) do update
-    set starts_at = excluded.starts_at, epoch = excluded.epoch, micros = excluded.micros, reserved_at = clock_timestamp()
+  on conflict do nothing returning budget_id, starts_at, micros
 ),
 -- The least that there was no room for beside what others have reserved; null: not even the unspent rest was enough.
 refusals as materialized (
@@ -139,7 +139,7 @@ updated as (
   update holdfast.budget_windows w
   set reserved_micros = w.reserved_micros
       - coalesce((select sum(f.micros) from freed f where f.budget_id = w.budget_id and f.starts_at = w.starts_at), 0)
-      + coalesce((select sum(g.micros) from granted g where g.budget_id = w.budget_id and g.starts_at = w.starts_at), 0),
+      + coalesce((select sum(i.micros) from inserted i where i.budget_id = w.budget_id and i.starts_at = w.starts_at), 0),
     warned_at = case when is_first_warning then clock_timestamp() else w.warned_at end,
     reached_at = case when is_first_refusal then clock_timestamp() else w.reached_at end,
     reached_micros = case when is_first_refusal or refused.budget_id is not null and w.reached_micros is not null then refused.micros
