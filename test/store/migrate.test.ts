@@ -2,6 +2,8 @@
 import pg from 'pg';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { migrate, pendingMigrations, requireLayout } from '../../src/database/migrate.ts';
+import { readDoorbells, removeDoorbells } from '../rows/doorbells.ts';
+import { changeSessions, readSessions } from '../rows/sessions.ts';
 import { createStoreRig } from './store-rig.ts';
 
 let rig: Awaited<ReturnType<typeof createStoreRig>>;
@@ -39,6 +41,17 @@ test('a database whose migrations do not state their requirements yet is brought
   await rig.rows('alter table holdfast.migrations drop column needs');
   expect(await migrate(rig.url)).toEqual({ applied: ['0044_older_code.sql'], ahead: [] });
   expect(await rig.rows('select name from holdfast.migrations where needs is not null')).toEqual([]);
+});
+
+test('a session whose count of waiting messages is wrong is counted again, and rung for (G4)', async () => {
+  const sessionId = await rig.session();
+  await rig.accept(rig.input(sessionId));
+  await changeSessions(rig, { id: sessionId }, { waiting: -1 });
+  await removeDoorbells(rig);
+  await rig.rows(`delete from holdfast.migrations where name = '0104_recount_waiting.sql'`);
+  expect(await migrate(rig.url)).toEqual({ applied: ['0104_recount_waiting.sql'], ahead: [] });
+  expect(await readSessions(rig, { id: sessionId }, 'waiting')).toEqual([{ waiting: 1 }]);
+  expect(await readDoorbells(rig, { sessionId }, 'lane')).toEqual([{ lane: 'main' }]);
 });
 
 /**

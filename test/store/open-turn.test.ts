@@ -5,8 +5,8 @@ import { newId } from '../../src/ids.ts';
 import { stopFamily } from '../../src/kernel/effects/stop-family.ts';
 import { countEntries, readEntries } from '../rows/entries.ts';
 import { countEvents } from '../rows/events.ts';
-import { readInputs } from '../rows/inputs.ts';
-import { readSessions } from '../rows/sessions.ts';
+import { changeInputs, readInputs } from '../rows/inputs.ts';
+import { changeSessions, readSessions } from '../rows/sessions.ts';
 import { countTurns } from '../rows/turns.ts';
 import { createStoreRig, newTurn, type StoreRig } from './store-rig.ts';
 
@@ -61,4 +61,15 @@ test('a session that was stopped after the claim opens no turn (G24)', async () 
   await stopFamily(rig, stop);
   expect(await rig.openTurn(newTurn(claimed, turnId))).toEqual({ kind: 'stopped' });
   expect(await counts(sessionId)).toMatchObject({ turns: 0, entries: 0 });
+});
+
+test('an input that was settled since the claim is not claimed again, and the count of the inbox stays right (G4)', async () => {
+  const { sessionId, messageId, claimed, turnId } = await claimedWithMessage();
+  await rig.accept(rig.input(sessionId));
+  // As an earlier version cancelled the waiting items of a batch.
+  await changeInputs(rig, { id: messageId }, { status: 'cancelled', settledAt: new Date() });
+  await changeSessions(rig, { id: sessionId }, { waiting: 1 });
+  expect(await rig.openTurn(newTurn(claimed, turnId))).toMatchObject({ kind: 'ok' });
+  expect(await readInputs(rig, { sessionId }, 'status')).toEqual([{ status: 'cancelled' }, { status: 'waiting' }]);
+  expect(await readSessions(rig, { id: sessionId }, 'waiting')).toEqual([{ waiting: 1 }]);
 });

@@ -67,9 +67,10 @@ export function createInbox(database: Database): Inbox {
 
 // Drops waiting messages over the cap of a session, oldest first, where its policy is `summarize`
 // or `old`. The rows stay, each with its reason; where the policy says so, a line in the next
-// prompt mentions each of them (G5). Messages that a turn has claimed are never changed. Sent after
-// the message over the cap is committed: if it is lost with its process, the next message repeats
-// it.
+// prompt mentions each of them (G5). Messages that a turn has claimed are never changed, nor those
+// that a worker has read for one, as in cancel-message.ts: they would be dropped and answered. Sent
+// after the message over the cap is committed: if it is lost with its process, the next message
+// repeats it.
 
 // The statement may have waited for the row, and then sees the inbox as it was before: the update
 // checks a row that was claimed meanwhile again and leaves it unchanged.
@@ -83,7 +84,7 @@ export const dropOverflow = literalQuery({
   // stored message, and its sender would repeat it.
   retryMs: TURN_RETRY_MS,
   text: `with locked as materialized (
-  select s.id, s.waiting, coalesce(s.queue_cap, $2) as cap, coalesce(s.queue_drop, $3) as policy
+  select s.id, s.waiting, s.owner, s.turn_id, s.steer_seq, coalesce(s.queue_cap, $2) as cap, coalesce(s.queue_drop, $3) as policy
   from holdfast.sessions s where s.id = $1 for no key update
 ),
 oldest as materialized (
@@ -98,6 +99,7 @@ dropped as (
   from oldest, locked
   -- Announcements and ticks that wait with them are not counted, because they are never dropped.
   where i.id = oldest.id and oldest.place <= least(locked.waiting, oldest.messages) - locked.cap and locked.policy in ('summarize', 'old') and i.status = 'waiting'
+    and (locked.owner is null or locked.turn_id is not null and i.seq > locked.steer_seq)
   returning i.id, i.seq, i.session_id, i.status, i.is_summarized
 ),
 updated_sessions as (

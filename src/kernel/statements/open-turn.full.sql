@@ -6,8 +6,8 @@
 prepare "open-turn" (json, uuid[], json, json, json, json, json) as
 /* open-turn */
 with head as (
-  select n, session_id, epoch, base_seq, turn_id, kind, lane, worker, model, thinking, prompt_id, prompt::json, inputs, system_sha256, tools_sha256, queued_at, claimed_at, parts::json, view::json, session_view::json, provenance::json, hidden_from, overflowed, tags::json
-  from json_to_recordset($1::json) as records (n int, session_id uuid, epoch bigint, base_seq bigint, turn_id uuid, kind text, lane text, worker text, model text, thinking text, prompt_id uuid, prompt text, inputs int, system_sha256 text, tools_sha256 text, queued_at timestamptz, claimed_at timestamptz, parts text, view text, session_view text, provenance text, hidden_from bigint, overflowed int, tags text)
+  select n, session_id, epoch, base_seq, turn_id, kind, lane, worker, model, thinking, prompt_id, prompt::json, system_sha256, tools_sha256, queued_at, claimed_at, parts::json, view::json, session_view::json, provenance::json, hidden_from, overflowed, tags::json
+  from json_to_recordset($1::json) as records (n int, session_id uuid, epoch bigint, base_seq bigint, turn_id uuid, kind text, lane text, worker text, model text, thinking text, prompt_id uuid, prompt text, system_sha256 text, tools_sha256 text, queued_at timestamptz, claimed_at timestamptz, parts text, view text, session_view text, provenance text, hidden_from bigint, overflowed int, tags text)
 ),
 locked as materialized (
   select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_reason
@@ -48,7 +48,8 @@ input_ids as (
 claimed_inputs as (
   update holdfast.inbox i set status = 'claimed', turn_id = fence.turn_id
   from input_ids join fence on fence.n = input_ids.n
-  where i.id = input_ids.id
+  where i.id = input_ids.id and i.status = 'waiting'
+  returning i.session_id
 ),
 system_event_ids as (
   select n, id
@@ -83,7 +84,8 @@ hidden_entries as (
 ),
 updated_sessions as (
   update holdfast.sessions s
-  set turn_id = fence.turn_id, lost_claims = 0, crowd_claims = 0, waiting = s.waiting - fence.inputs, updated_at = clock_timestamp(),
+  set turn_id = fence.turn_id, lost_claims = 0, crowd_claims = 0, updated_at = clock_timestamp(),
+    waiting = s.waiting - (select count(*) from claimed_inputs c where c.session_id = s.id)::int,
     entry_seq = fence.base_seq + case when fence.prompt_id is null then 0 else 1 end,
     leaf_seq = case when fence.prompt_id is null then s.leaf_seq else fence.base_seq + 1 end,
     -- The hint and the memory of the last event are used up by a prompt.

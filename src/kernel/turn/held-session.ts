@@ -76,6 +76,7 @@ export class LockKeeper {
   /** The reserved sessions for which another job came meanwhile. */
   readonly #turnedAway = new Set<SessionId>();
   #watchTimer: NodeJS.Timeout | undefined;
+  #isWatching = false;
 
   constructor(options: LockKeeperOptions) {
     this.#options = options;
@@ -148,9 +149,14 @@ export class LockKeeper {
     for (const held of this.#leases.held) held.stop(reason);
   }
 
+  /**
+   * Looks for stops. A look at a time: on a slow database, more of them would take the connections
+   * that renew the leases.
+   */
   async #watch(): Promise<void> {
     const { held } = this.#leases;
-    if (held.length === 0) return;
+    if (held.length === 0 || this.#isWatching) return;
+    this.#isWatching = true;
     try {
       const { stops, blocks } = await readWatch(
         this.#options.database,
@@ -163,6 +169,8 @@ export class LockKeeper {
       }
     } catch (error) {
       this.#options.logger.debug({ err: error }, 'Abort requests could not be read');
+    } finally {
+      this.#isWatching = false;
     }
   }
 }

@@ -219,7 +219,9 @@ const INPUTS_SQL = `holdfast.batches b cross join lateral (
     union all select c.message_id from holdfast.charged_inputs c where c.batch_id = b.id and not c.is_counted
   ) as own join holdfast.inbox x on x.id = own.message_id and b.status = 'cancelling'`;
 
-// Every run finds all items that have not ended, so nothing that a crash leaves out is lost.
+// Every run finds all items that have not ended, so nothing that a crash leaves out is lost. An item
+// that a worker has read for a turn it has not opened yet stays (as in cancel-message.ts): the next
+// run finds its turn, and stops it.
 export const withdrawInputs = literalQuery({
   name: 'withdraw-batch-inputs',
   purpose: 'Cancel the waiting inputs of cancelled batches. Answers the sessions of which one was cancelled.',
@@ -229,12 +231,13 @@ export const withdrawInputs = literalQuery({
   limit ${WITHDRAWN_MAX}
 ),
 locked as materialized (
-  select s.id from holdfast.sessions s where s.id in (select session_id from fed) order by s.id for no key update
+  select s.id, s.owner, s.turn_id, s.steer_seq from holdfast.sessions s where s.id in (select session_id from fed) order by s.id for no key update
 ),
 withdrawn as (
   update holdfast.inbox x
   set status = 'cancelled', settled_at = clock_timestamp(), error = json_build_object('code', 'cancelled', 'message', 'The batch was cancelled.')
   from fed join locked on locked.id = fed.session_id where x.id = fed.message_id and x.status = 'waiting'
+    and (locked.owner is null or locked.turn_id is not null and x.seq > locked.steer_seq)
   returning x.id, x.session_id, x.seq
 ),
 counted as materialized (select session_id, count(*)::int as inputs from withdrawn group by session_id),

@@ -91,7 +91,6 @@ const head = rows('head', (turns: Turns) => turns, {
   thinking: ['text', (turn) => turn.thinking],
   prompt_id: ['uuid', (turn) => turn.prompt?.id ?? null],
   prompt: ['json', ({ prompt }) => (prompt === null ? null : JSON.stringify(prompt.content))],
-  inputs: ['int', (turn) => turn.inputIds.length],
   system_sha256: ['text', (turn) => turn.systemSha256],
   tools_sha256: ['text', (turn) => turn.toolsSha256],
   queued_at: ['timestamptz', (turn) => turn.queuedAt],
@@ -153,10 +152,12 @@ function pickIds(name: string, pick: (turn: NewTurn) => readonly string[]) {
   });
 }
 
+// An input that was settled since the claim has left the count of the session already.
 const claimedInputs = cte(`claimed_inputs as (
   update holdfast.inbox i set status = 'claimed', turn_id = fence.turn_id
   from input_ids join fence on fence.n = input_ids.n
-  where i.id = input_ids.id
+  where i.id = input_ids.id and i.status = 'waiting'
+  returning i.session_id
 )`);
 
 // An event that was dropped for the cap after it had been read is in the prompt all the same: it is
@@ -210,7 +211,8 @@ const hiddenEntries = optional('hidden_entries', (turns: Turns) =>
 
 const updatedSessions = cte(`updated_sessions as (
   update holdfast.sessions s
-  set turn_id = fence.turn_id, lost_claims = 0, crowd_claims = 0, waiting = s.waiting - fence.inputs, updated_at = clock_timestamp(),
+  set turn_id = fence.turn_id, lost_claims = 0, crowd_claims = 0, updated_at = clock_timestamp(),
+    waiting = s.waiting - (select count(*) from claimed_inputs c where c.session_id = s.id)::int,
     entry_seq = fence.base_seq + case when fence.prompt_id is null then 0 else 1 end,
     leaf_seq = case when fence.prompt_id is null then s.leaf_seq else fence.base_seq + 1 end,
     -- The hint and the memory of the last event are used up by a prompt.
