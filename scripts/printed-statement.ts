@@ -2,23 +2,13 @@
 // accepts.
 import type { VisibleStatement } from '../src/database/statement.ts';
 
-export interface PrintedForm {
-  /** Of the golden file. */
-  file: string;
-  text: string;
-}
-
 /**
  * The forms of a statement: with none of its options and with all of them; one form when it has no
  * options.
  */
-export function printedForms(statement: VisibleStatement): PrintedForm[] {
-  const { name, options } = statement;
-  if (options.length === 0) return [{ file: `${name}.sql`, text: printed(statement, []) }];
-  return [
-    { file: `${name}.plain.sql`, text: printed(statement, []) },
-    { file: `${name}.full.sql`, text: printed(statement, options) },
-  ];
+export function printedForms(statement: VisibleStatement): string[] {
+  const { options } = statement;
+  return (options.length === 0 ? [[]] : [[], options]).map((included) => printed(statement, included));
 }
 
 function printed(statement: VisibleStatement, included: readonly string[]): string {

@@ -1,14 +1,12 @@
-// Statements are constant text that one can see: the checks of the renderer, and the golden files
-// of `npm run sql`.
+// Statements are constant text that one can see: the checks of the renderer, and the catalogue that
+// `npm run sql` prints.
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { printedForms } from '../scripts/printed-statement.ts';
-import { STATEMENTS, TURN_STATEMENTS } from '../scripts/statement-catalogue.ts';
+import { STATEMENTS } from '../scripts/statement-catalogue.ts';
 import { cte, optional, render, rows, statement, type Cte } from '../src/database/statement.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
-const GOLDEN = join(ROOT, 'src/kernel/statements');
 
 const numbers = rows('numbers', (input: readonly number[]) => input, { n: ['int', (n) => n] });
 const big = optional('big', (input: readonly number[]) => input.some((n) => n > 9));
@@ -141,7 +139,6 @@ const WITH_OTHER_SENDERS = [
   'src/features/costs/store/roll-up.ts',
   // Statements of turns, which share their senders.
   'src/kernel/sessions/claim-statement.ts',
-  'src/kernel/sessions/session-locks.ts',
   // It is composed of the questions that are registered.
   'src/kernel/queue/work-watch.ts',
   // Pages of lists: one of several texts is sent, by the filter.
@@ -168,10 +165,4 @@ test('every statement renders with any one of its options, and without any one',
       expect(one.render(new Set(one.options.filter((other) => other !== option))).text).toContain(`/* ${one.name} */`);
     }
   }
-});
-
-test('the golden files hold what is rendered; `npm run sql -- --write` writes them', () => {
-  const forms = TURN_STATEMENTS.flatMap(printedForms);
-  expect(globSync('*', { cwd: GOLDEN }).toSorted()).toEqual(forms.map(({ file }) => file).toSorted());
-  for (const { file, text } of forms) expect(readFileSync(join(GOLDEN, file), 'utf8'), file).toBe(text);
 });

@@ -19,7 +19,6 @@ export interface DatabaseOptions {
   /** Seen in pg_stat_activity, after `holdfast:`. */
   role: string;
   hotConnections?: number;
-  viewConnections?: number;
   /** Where outages of the database are logged; absent: nowhere. */
   logger?: Pick<Logger, 'info' | 'warn'>;
   /** Called after each named statement with its time, in milliseconds. Must not throw. */
@@ -105,7 +104,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const hot = Object.assign(openPool(parts, 'hot', options.hotConnections ?? 8, HOT_PLANNER), {
     transactions: new Gate(HOT_TRANSACTIONS_MAX),
   });
-  const views: ViewDatabase = openPool(parts, 'views', options.viewConnections ?? 6, ['jit=off']);
+  const views: ViewDatabase = openPool(parts, 'views', 6, ['jit=off']);
   const reads: ViewDatabase = openPool({ ...parts, timeoutMs: READ_TIMEOUT_MS }, 'reads', READ_CONNECTIONS, [
     'jit=off',
   ]);

@@ -121,7 +121,7 @@ export function mergeTextTransforms(transforms: readonly TextTransforms[]): Text
 function readReplacements(value: unknown, path: string): Replacement[] {
   if (value === undefined) return [];
   return readList(value, path, REPLACEMENTS_MAX).map((item, index) => {
-    const at = `${path}[${index}]`;
+    const at = `injectMessages[${index}]`;
     const { from, to } = readObject(item, at);
     if (typeof from !== 'string' || from === '' || from.length > REPLACED_CHARS_MAX) {
       throw new PluginValueError(`${at}.from`, `must be a text of 1 to ${REPLACED_CHARS_MAX} characters`);
@@ -302,10 +302,10 @@ export interface InjectedMessage extends ModelMessage {
  * blocks being text, images, tool calls and tool results. Blank ones are left out. Throws
  * `PluginValueError` with the path of the fault.
  */
-export function readInjectedMessages(plugin: string, value: unknown, path = 'injectMessages'): InjectedMessage[] {
+export function readInjectedMessages(plugin: string, value: unknown): InjectedMessage[] {
   if (value === undefined || value === null) return [];
-  return readList(value, path, MESSAGES_MAX).flatMap((item, index) => {
-    const at = `${path}[${index}]`;
+  return readList(value, 'injectMessages', MESSAGES_MAX).flatMap((item, index) => {
+    const at = `injectMessages[${index}]`;
     const { role, content } = readObject(item, at);
     if (role !== 'user' && role !== 'assistant') {
       throw new PluginValueError(

@@ -42,7 +42,7 @@ async function answerOne(): Promise<void> {
 }
 
 test('psql accepts every statement as it is printed', async () => {
-  for (const { text } of STATEMENTS.flatMap(printedForms)) {
+  for (const text of STATEMENTS.flatMap(printedForms)) {
     await client.query(text);
     await client.query('deallocate all');
   }

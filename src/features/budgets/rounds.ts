@@ -7,7 +7,7 @@ import { toMicros } from '../../core/prices.ts';
 import type { Database } from '../../database/database.ts';
 import { newId } from '../../ids.ts';
 import { BudgetBook } from './store/budget-book.ts';
-import { HAVE_CHANGED_SQL, syncBudgets } from './store/budgets.ts';
+import { changeBudget, createBudget, HAVE_CHANGED_SQL, syncBudgets, type BudgetChange } from './store/budgets.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { every, startRounds } from '../../kernel/queue/start-rounds.ts';
@@ -34,6 +34,35 @@ export async function storeBudgets(service: Service): Promise<void> {
 
 function toRow({ limitUsd, ...settings }: NonNullable<Config['budgets']>[number]): BudgetSettings & { id: string } {
   return { ...settings, id: newId<string>(), limitMicros: toMicros(limitUsd) };
+}
+
+/**
+ * Makes a budget and returns its id. Rejects with a violated primary key when another request has
+ * stored the key; see `isKeyTaken`.
+ */
+export async function addBudget(
+  service: Service,
+  settings: BudgetSettings,
+  request: Parameters<typeof createBudget>[2],
+): Promise<string> {
+  const id = newId<string>();
+  await createBudget(service.database, { ...settings, id }, request);
+  await budgetBookOf(service).read();
+  return id;
+}
+
+/**
+ * Changes or removes a budget: in this process at once, in all others within a second. The turns
+ * that wait for it ask again.
+ */
+export async function editBudget(
+  service: Service,
+  id: string,
+  changes: Parameters<typeof changeBudget>[2],
+): Promise<BudgetChange> {
+  const { result } = service.publish(await changeBudget(service.database, id, changes));
+  await budgetBookOf(service).read();
+  return result;
 }
 
 /** How old the budgets are at most, while the database answers. */

@@ -1,10 +1,9 @@
 // Budgets: how much model calls may cost.
 import { deleted } from '../../contract/answers.ts';
 import { toDollars, toMicros } from '../../core/prices.ts';
-import { changeBudget, createBudget, type Budget } from './store/budgets.ts';
-import { newId } from '../../ids.ts';
+import type { Budget } from './store/budgets.ts';
 import { z } from 'zod';
-import { budgetBookOf } from './rounds.ts';
+import { addBudget, budgetBookOf, editBudget } from './rounds.ts';
 import type { ApiContext } from '../../api/context.ts';
 import { conflict, notFound } from '../../api/problem.ts';
 import { defineEffect, defineRoute, defineRead, type Route } from '../../api/route.ts';
@@ -34,9 +33,7 @@ const postBudget = defineEffect({
   async perform({ body, principal, idempotency }, { context }) {
     const { limitUsd, ...settings } = body;
     const budgetSettings = { ...settings, limitMicros: toMicros(limitUsd) };
-    const id = newId<string>();
-    await createBudget(context.service.database, { ...budgetSettings, id }, { createdBy: principal.name, idempotency });
-    await budgetBookOf(context.service).read();
+    const id = await addBudget(context.service, budgetSettings, { createdBy: principal.name, idempotency });
     return { id };
   },
   show: ({ id }, _request, { context }) => findBudget(context, id),
@@ -69,13 +66,8 @@ const deleteBudget = defineRoute({
   },
 });
 
-/**
- * Changes a budget: in this process at once, in all others within a second. Turns that wait for it
- * ask again.
- */
-async function change({ service }: ApiContext, id: string, patch: Parameters<typeof changeBudget>[2]): Promise<void> {
-  const { result } = service.publish(await changeBudget(service.database, id, patch));
-  await budgetBookOf(service).read();
+async function change({ service }: ApiContext, id: string, changes: Parameters<typeof editBudget>[2]): Promise<void> {
+  const result = await editBudget(service, id, changes);
   if (result === 'unknown') throw notFound(`budget ${id}`);
   if (result === 'fixed') throw conflict(FIXED);
 }

@@ -27,6 +27,7 @@ import { BUDGET_REACHED, type BudgetFacts } from '../budgets/rules/budget.ts';
 import type { MessageId, SystemEventId } from '../../core/ids.ts';
 import {
   decideCronRunEffect,
+  DONE,
   planTicks,
   type Tick,
   type TickPlan,
@@ -236,10 +237,10 @@ export async function settleEndedFires(parts: CronParts, nowMs: number): Promise
   const { database, logger } = parts;
   for (const fire of await settleFires(database)) {
     const aftermath = decideCronRunEffect(fire.end, fire.cron, nowMs);
-    await settleFire(database, fire, aftermath, aftermath.isNoticeOwed ? newId<SystemEventId>() : null);
-    if (aftermath.disabledReason !== null && aftermath.isNoticeOwed) {
-      logger.warn({ cronId: fire.cronId, reason: aftermath.disabledReason }, 'Cron was disabled');
-    }
+    const { disabledReason: reason } = aftermath;
+    const isNoticeOwed = reason !== null && reason !== DONE;
+    await settleFire(database, fire, aftermath, isNoticeOwed ? newId<SystemEventId>() : null);
+    if (isNoticeOwed) logger.warn({ cronId: fire.cronId, reason }, 'Cron was disabled');
   }
 }
 

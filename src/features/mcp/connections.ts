@@ -37,7 +37,6 @@ export interface ConnectionParts {
   servers: Readonly<Record<string, McpServerSettings>>;
   database: Database;
   logger: Logger;
-  idleMs?: number;
 }
 
 /** One for each process, which has one database. */
@@ -172,7 +171,7 @@ export class Connections {
 
   #closeUnused(key: string, connection: Connection): void {
     if (this.#open.get(key) !== connection) return void this.#close(connection);
-    connection.idle = setTimeout(() => this.#drop(key, connection), this.#parts.idleMs ?? IDLE_MS);
+    connection.idle = setTimeout(() => this.#drop(key, connection), IDLE_MS);
     connection.idle.unref();
   }
 

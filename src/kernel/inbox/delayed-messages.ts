@@ -40,16 +40,14 @@ export interface DelayedInput extends NewInput {
   deliverAt: number;
 }
 
-type Inputs = readonly DelayedInput[];
-
 const NO_KEYS = cte('inserted_keys as (select null::uuid as resource_id where false)');
 
-export const STORE_DELAYED = statement<Inputs>({
+export const STORE_DELAYED = statement<readonly [DelayedInput]>({
   name: 'store-delayed',
-  purpose: 'Store messages that are delivered later, with their keys. Answers a row per stored message.',
-  locking: 'The session rows in the order of their ids.',
+  purpose: 'Store a message that is delivered later, with its key. Answers a row if it is stored.',
+  locking: 'The session row.',
   ctes: [
-    rows('input', (inputs: Inputs) => inputs, {
+    rows('input', (inputs: readonly [DelayedInput]) => inputs, {
       id: ['uuid', (input) => input.messageId],
       session_id: ['uuid', (input) => input.sessionId],
       kind: ['text', (input) => input.kind],
@@ -63,7 +61,7 @@ export const STORE_DELAYED = statement<Inputs>({
     }),
     locked,
     cte(`fitting as materialized (
-  select input.*, s.inbox_seq + row_number() over (partition by s.id order by input.id) as seq from input join locked s on s.id = input.session_id
+  select input.*, s.inbox_seq + 1 as seq from input join locked s on s.id = input.session_id
   where (select count(*) from holdfast.inbox i where i.session_id = s.id and i.status = 'delayed') < input.waiting_max
 )`),
     cte(`inserted_keys as (
@@ -82,8 +80,7 @@ export const STORE_DELAYED = statement<Inputs>({
   returning *
 )`),
     cte(`updated_sessions as (
-  update holdfast.sessions s set inbox_seq = counted.last_seq, updated_at = clock_timestamp()
-  from (select session_id, max(seq) as last_seq from stored group by session_id) as counted where s.id = counted.session_id
+  update holdfast.sessions s set inbox_seq = stored.seq, updated_at = clock_timestamp() from stored where s.id = stored.session_id
 )`),
   ],
   select: `select stored.id, ${storedSql('stored')} as message, 'queued' as disposition, s.lane, null as rings, false as "isOverCap",
@@ -168,21 +165,19 @@ export const DELIVER_DELAYED = statement<readonly NewInput[]>({
 });
 
 /** A message that has arrived. */
-export type Delivered = Committed<{ id: MessageId; sessionId: SessionId; isWaiting: boolean; isOverCap: boolean }>;
+export type Delivered = Committed<{ id: MessageId; sessionId: SessionId; isWaiting: boolean }>;
 
 /** Delivers messages; those that do not fit into their session stay, and are tried again. */
-export async function deliverDelayed(database: Database, inputs: readonly NewInput[]): Promise<Delivered[]> {
+export async function deliverDelayed(
+  database: Database,
+  inputs: readonly NewInput[],
+): Promise<(Delivered & { input: NewInput; isOverCap: boolean })[]> {
   type Row = RungColumns & { id: MessageId; sessionId: SessionId; status: string; isOverCap: boolean | null };
   const delivered = await sendQuery<Row>(database.hot, DELIVER_DELAYED.prepared(inputs));
-  return delivered.map((row) => ({
-    id: row.id,
-    sessionId: row.sessionId,
-    isWaiting: row.status === 'waiting',
-    isOverCap: row.isOverCap === true,
-    after: buildAfter('inbound', row.sessionId, row, findPriority(inputs, row.id)),
-  }));
-}
-
-function findPriority(inputs: readonly NewInput[], id: MessageId): number | undefined {
-  return inputs.find(({ messageId }) => messageId === id)?.priority;
+  return delivered.map(({ id, sessionId, status, isOverCap, ...rung }) => {
+    // The statement answers only what it was given.
+    const input = inputs.find(({ messageId }) => messageId === id)!;
+    const after = buildAfter('inbound', sessionId, rung, input.priority);
+    return { id, sessionId, isWaiting: status === 'waiting', isOverCap: isOverCap === true, input, after };
+  });
 }

@@ -33,12 +33,8 @@ export interface Inbox {
 /** Makes the inbox of a process. */
 export function createInbox(database: Database): Inbox {
   const store = createAccept(database);
-  async function dropOver(input: NewInput, isOverCap: boolean): Promise<Committed<object>> {
-    const { sessionId, queue } = input;
-    return !isOverCap || queue === undefined
-      ? {}
-      : await dropOverflow(database, { sessionId, cap: queue.cap, drop: queue.drop });
-  }
+  const dropOver = async ({ sessionId, queue }: NewInput): Promise<Committed<object>> =>
+    queue === undefined ? {} : await dropOverflow(database, { sessionId, cap: queue.cap, drop: queue.drop });
   return {
     ensureSession: createEnsureSession(database),
     async accept(input) {
@@ -46,7 +42,7 @@ export function createInbox(database: Database): Inbox {
       if (acceptance.kind === 'gone') throw new SessionErasedError(input.sessionId);
       if (acceptance.kind !== 'accepted' || !acceptance.isOverCap) return acceptance;
       // The session is rung for when the messages over the cap are gone, so no turn claims them.
-      return { ...acceptance, after: mergeAll([acceptance, await dropOver(input, true)]) };
+      return { ...acceptance, after: mergeAll([acceptance, await dropOver(input)]) };
     },
     async delay(input) {
       const acceptance = await storeDelayed(database, input);
@@ -55,9 +51,8 @@ export function createInbox(database: Database): Inbox {
     },
     async deliver(inputs) {
       const delivered: Delivered[] = [];
-      for (const one of await deliverDelayed(database, inputs)) {
-        const input = inputs.find(({ messageId }) => messageId === one.id);
-        const dropped = input === undefined ? {} : await dropOver(input, one.isOverCap);
+      for (const { input, isOverCap, ...one } of await deliverDelayed(database, inputs)) {
+        const dropped = isOverCap ? await dropOver(input) : {};
         delivered.push({ ...one, after: mergeAll([one, dropped]) });
       }
       return delivered;

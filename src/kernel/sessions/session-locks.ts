@@ -15,7 +15,8 @@ import type { AfterCommit } from '../queue/after-commit.ts';
 import type { SessionId } from '../../core/ids.ts';
 import type { SessionStop } from '../../core/statuses.ts';
 import { buildRings, wakeSql, type RungColumns } from '../queue/rings.ts';
-import { shareStatement, type RowSubmitter, literal } from '../../database/statement.ts';
+import { literalQuery } from '../../database/literal-query.ts';
+import { shareStatement, type RowSubmitter } from '../../database/statement.ts';
 import type { Database } from '../../database/database.ts';
 import { BLOCKS_SQL, type ModelBlock } from '../queue/model-blocks.ts';
 
@@ -24,10 +25,12 @@ export interface HeldLock {
   epoch: number;
 }
 
-export const RENEW = literal({
+export const renewLocks = literalQuery({
   name: 'renew',
-  purpose: 'Renew the leases of one owner. Answers the sessions that it still holds.',
+  purpose: 'Renew the leases of one owner. Answers the sessions that it still holds; a missing one is lost for good.',
   locking: 'The session rows in the order of their ids.',
+  // The keeper sends the next one after a third of the lease.
+  retryMs: 0,
   text: `with input as (select * from unnest($1::uuid[], $2::bigint[]) as input (session_id, epoch)),
 locked as materialized (
   select s.id from holdfast.sessions s join input on input.session_id = s.id
@@ -36,31 +39,13 @@ locked as materialized (
 update holdfast.sessions s set lease_expires_at = clock_timestamp() + $4 * interval '1 millisecond'
 from locked where s.id = locked.id
 returning s.id`,
-});
-
-/**
- * Renews the leases of one owner and returns the sessions that it still holds; a missing one is
- * lost permanently.
- */
-export async function renewLocks(
-  database: Database,
-  owner: string,
-  leaseMs: number,
-  held: readonly HeldLock[],
-): Promise<Set<SessionId>> {
-  const result = await database.hot.query(
-    RENEW.prepared([held.map((lock) => lock.sessionId), held.map((lock) => lock.epoch), owner, leaseMs]),
-  );
-  return new Set(result.rows.map((row) => row.id));
-}
-
-export const WATCH = literal({
-  name: 'watch',
-  purpose: 'Read which of the held sessions are asked to stop, and why, and which models are blocked.',
-  text: `select (
-    select json_agg(json_build_object('id', s.id, 'stop', ${stopSql('s')}))
-    from holdfast.sessions s where s.id = any ($1::uuid[]) and s.stop_reason is not null
-  ) as stops, ${BLOCKS_SQL} as blocks`,
+  values: (owner: string, leaseMs: number, held: readonly HeldLock[]) => [
+    held.map((lock) => lock.sessionId),
+    held.map((lock) => lock.epoch),
+    owner,
+    leaseMs,
+  ],
+  answer: (rows: { id: SessionId }[]) => new Set(rows.map(({ id }) => id)),
 });
 
 /** The facts that a worker polls while its turns run. */
@@ -69,15 +54,21 @@ export interface Watch {
   blocks: ModelBlock[];
 }
 
-/**
- * Reads which of the held sessions are asked to stop, and why, and which models are blocked. A
- * plain read.
- */
-export async function readWatch(database: Database, sessionIds: SessionId[]): Promise<Watch> {
-  const result = await database.hot.query(WATCH.prepared([sessionIds]));
-  const [row] = result.rows as { stops: { id: SessionId; stop: SessionStop }[] | null; blocks: ModelBlock[] | null }[];
-  return { stops: new Map(row?.stops?.map(({ id, stop }) => [id, stop])), blocks: row?.blocks ?? [] };
-}
+export const readWatch = literalQuery({
+  name: 'watch',
+  purpose: 'Read which of the held sessions are asked to stop, and why, and which models are blocked.',
+  // The keeper looks again soon.
+  retryMs: 0,
+  text: `select (
+    select json_agg(json_build_object('id', s.id, 'stop', ${stopSql('s')}))
+    from holdfast.sessions s where s.id = any ($1::uuid[]) and s.stop_reason is not null
+  ) as stops, ${BLOCKS_SQL} as blocks`,
+  values: (sessionIds: readonly SessionId[]) => [sessionIds],
+  answer: ([row]: { stops: { id: SessionId; stop: SessionStop }[] | null; blocks: ModelBlock[] | null }[]): Watch => ({
+    stops: new Map(row?.stops?.map(({ id, stop }) => [id, stop])),
+    blocks: row?.blocks ?? [],
+  }),
+});
 
 /**
  * SQL of the stop that the open turn of the session `alias` is asked for; null: none. A kind counts
@@ -98,14 +89,16 @@ export interface Release {
  * it; there is none when nothing is left to do, or when this worker no longer held the lock.
  */
 export function createRelease(database: Database): RowSubmitter<HeldLock, Release> {
-  return shareStatement('release', (releases) => releaseAll(database, releases));
+  return shareStatement('release', (releases) => releaseLocks(database, releases));
 }
 
 // A session that was stopped before its turn was open has nothing left to be stopped.
-export const RELEASE = literal({
+export const releaseLocks = literalQuery({
   name: 'release',
   purpose: 'Release locks and leave the turns open. Answers the rings that start them again.',
   locking: 'The session rows in the order of their ids, then rows that belong to them.',
+  // `shareStatement` sends it again.
+  retryMs: 0,
   text: `with input as materialized (select * from unnest($1::uuid[], $2::bigint[]) as input (session_id, epoch)),
 locked as materialized (
   select s.id, s.lane, s.inbox_seq, s.epoch, s.turn_id, s.turn_id is not null or s.waiting > 0 as has_work
@@ -125,15 +118,15 @@ deleted_doorbells as (
   delete from holdfast.doorbells d using locked where d.session_id = locked.id and not locked.has_work
 )
 ${wakeSql('locked', 's.has_work')}`,
+  values: (releases: readonly HeldLock[]) => [
+    releases.map(({ sessionId }) => sessionId),
+    releases.map(({ epoch }) => epoch),
+  ],
+  answer(rung: (RungColumns & { session_id: SessionId })[], releases): Release[] {
+    const rows = new Map(rung.map((row) => [row.session_id, row]));
+    return releases.map(({ sessionId }) => {
+      const row = rows.get(sessionId);
+      return { after: { changed: [], rings: row === undefined ? [] : buildRings('inbound', sessionId, row) } };
+    });
+  },
 });
-
-async function releaseAll(database: Database, releases: HeldLock[]): Promise<Release[]> {
-  const result = await database.hot.query(
-    RELEASE.prepared([releases.map((release) => release.sessionId), releases.map((release) => release.epoch)]),
-  );
-  const rows = new Map(result.rows.map((row: RungColumns & { session_id: SessionId }) => [row.session_id, row]));
-  return releases.map(({ sessionId }) => {
-    const row = rows.get(sessionId);
-    return { after: { changed: [], rings: row === undefined ? [] : buildRings('inbound', sessionId, row) } };
-  });
-}

@@ -259,10 +259,8 @@ export interface CronRunEffect {
   notBeforeMs: number | null;
   /** A slot outside the schedule: the next attempt of a one-time schedule. */
   retrySlotMs: number | null;
-  /** Set: it is disabled, for this reason. */
+  /** Set: it is disabled, for this reason. Its owner is notified, unless it is done. */
   disabledReason: string | null;
-  /** True when its owner must be notified that it was disabled. */
-  isNoticeOwed: boolean;
 }
 
 /** `cancelled`: a person stopped it, which says nothing about the cron. */
@@ -286,7 +284,6 @@ export function decideCronRunEffect(end: CronRunResult, cron: RunCron, nowMs: nu
     notBeforeMs: null,
     retrySlotMs: null,
     disabledReason: null,
-    isNoticeOwed: false,
   };
   if (cron.isManual || cron.isChanged || end.kind === 'cancelled') return quiet;
   if (end.kind === 'ok') return { ...quiet, failures: 0, disabledReason: cron.isDeletedAfterRun ? DONE : null };
@@ -295,9 +292,9 @@ export function decideCronRunEffect(end: CronRunResult, cron: RunCron, nowMs: nu
   if (cron.isOneShot) {
     const mayRetry = PASSING_CODES.has(end.code) && failures <= ONE_SHOT_RETRIES_MAX;
     if (mayRetry) return { ...quiet, failures, retrySlotMs: restedMs };
-    return { ...quiet, failures, disabledReason: `failed: ${end.message}`, isNoticeOwed: true };
+    return { ...quiet, failures, disabledReason: `failed: ${end.message}` };
   }
   if (failures < FAILURES_IN_A_ROW_MAX) return { ...quiet, failures, notBeforeMs: restedMs };
   const disabledReason = `failed ${failures} times in a row; the last time: ${end.message}`;
-  return { ...quiet, failures, disabledReason, isNoticeOwed: true };
+  return { ...quiet, failures, disabledReason };
 }

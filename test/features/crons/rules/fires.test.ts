@@ -126,7 +126,7 @@ describe('after a run', () => {
     });
     expect(decideCronRunEffect(failed, { ...cron, failures: 9 }, 1000)).toMatchObject({
       failures: 10,
-      isNoticeOwed: true,
+      disabledReason: expect.stringContaining('10 times'),
     });
   });
 
@@ -135,16 +135,16 @@ describe('after a run', () => {
     expect(decideCronRunEffect(failed, once, 1000)).toMatchObject({ retrySlotMs: 31_000, disabledReason: null });
     expect(decideCronRunEffect(failed, { ...once, failures: 3 }, 1000)).toMatchObject({
       retrySlotMs: null,
-      isNoticeOwed: true,
+      disabledReason: 'failed: busy',
     });
     expect(decideCronRunEffect({ ...failed, code: 'unknown_model' }, once, 1000)).toMatchObject({
       retrySlotMs: null,
-      isNoticeOwed: true,
+      disabledReason: 'failed: busy',
     });
   });
 
   test('a run that was requested or stopped by a person, or whose cron was changed, changes nothing', () => {
-    const before = { failures: 4, notBeforeMs: null, retrySlotMs: null, disabledReason: null, isNoticeOwed: false };
+    const before = { failures: 4, notBeforeMs: null, retrySlotMs: null, disabledReason: null };
     expect(decideCronRunEffect(failed, { ...cron, failures: 4, isManual: true }, 1000)).toEqual(before);
     expect(decideCronRunEffect(failed, { ...cron, failures: 4, isChanged: true }, 1000)).toEqual(before);
     expect(decideCronRunEffect({ kind: 'cancelled' }, { ...cron, failures: 4 }, 1000)).toEqual(before);
