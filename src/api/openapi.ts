@@ -12,16 +12,17 @@ import { webhooksDocument } from '../contract/webhooks.ts';
 type Json = Record<string, unknown>;
 
 const COMPONENT_PREFIX = '#/components/schemas/';
+const AS_SENT = { io: 'input', unrepresentable: 'any' } as const;
 
 /**
  * The document of these routes. `publicUrl`: the address for clients; absent: the address from
  * which the document was loaded.
  */
 export function openApiDocument(routes: readonly Route[], publicUrl?: string): Json {
-  const schemas = componentSchemas();
+  const { schemas, toSchema } = convertSchemas(routes);
   const paths: Record<string, Json> = {};
   for (const route of routes) {
-    (paths[route.path] ??= {})[route.method.toLowerCase()] = buildOperation(route);
+    (paths[route.path] ??= {})[route.method.toLowerCase()] = buildOperation(route, toSchema);
   }
   return {
     openapi: '3.1.0',
@@ -52,59 +53,32 @@ export function openApiDocument(routes: readonly Route[], publicUrl?: string): J
 }
 
 /**
- * Named schemas: bodies are described by what clients can send, answers by what is returned. A name
+ * The schemas of the document, made in one conversion: those with a name, and those of routes, which
+ * refer to them. Bodies are described by what clients can send, answers by what is returned; a name
  * that both use means the same in both.
  */
-function componentSchemas(): Json {
+function convertSchemas(routes: readonly Route[]): { schemas: Json; toSchema: ToSchema } {
+  const used = routes.flatMap(({ body, answers }) =>
+    [body, ...Object.values(answers).map(({ schema }) => schema)].flatMap((schema) => schema ?? []),
+  );
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(COMPONENTS)) registry.add(schema, { id });
-  const { schemas } = z.toJSONSchema(registry, {
-    uri: (id) => COMPONENT_PREFIX + id,
-    io: 'input',
-    unrepresentable: 'any',
-  });
-  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, withoutIdentity(schema)]));
+  registry.add(z.tuple(used as [z.ZodType]), { id: 'OfRoutes' });
+  const { schemas } = z.toJSONSchema(registry, { ...AS_SENT, uri: (id) => COMPONENT_PREFIX + id });
+  const { OfRoutes, ...named } = schemas;
+  return {
+    schemas: Object.fromEntries(Object.entries(named).map(([id, schema]) => [id, withoutIdentity(schema)])),
+    toSchema: (schema) => OfRoutes?.prefixItems?.[used.indexOf(schema)] as Json,
+  };
 }
 
-function toSchema(schema: z.ZodType): Json {
-  const { description } = schema;
-  return { ...toUndescribedSchema(schema), ...(description === undefined ? {} : { description }) };
-}
+type ToSchema = (schema: z.ZodType) => Json;
 
-function toUndescribedSchema(schema: z.ZodType): Json {
-  const name = findName(schema);
-  if (name !== undefined) return { $ref: COMPONENT_PREFIX + name };
-  if (schema instanceof z.ZodObject) {
-    // A page or another small object: written out, with its parts by their names.
-    const shape = Object.entries(schema.shape as Record<string, z.ZodType>);
-    return {
-      type: 'object',
-      properties: Object.fromEntries(shape.map(([field, part]) => [field, toSchema(part)])),
-      required: shape.filter(([, part]) => !isOptional(part)).map(([field]) => field),
-      additionalProperties: false,
-    };
-  }
-  if (schema instanceof z.ZodArray) return { type: 'array', items: toSchema(schema.element as z.ZodType) };
-  return withoutIdentity(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
-}
-
-/** The name of a component, or of the component that this is with another description. */
-function findName(schema: z.core.$ZodType): string | undefined {
-  const name = Object.entries(COMPONENTS).find(([, component]) => component === schema)?.[0];
-  return name ?? (schema._zod.parent === undefined ? undefined : findName(schema._zod.parent));
-}
-
-/** True when a request may leave the field out. */
-function isOptional(schema: z.ZodType): boolean {
-  return schema._zod.optin !== undefined;
-}
-
-function withoutIdentity(schema: object): Json {
-  const { $schema: _schema, $id: _id, ...rest } = schema as Json;
+function withoutIdentity({ $schema: _schema, $id: _id, ...rest }: Json): Json {
   return rest;
 }
 
-function buildOperation(route: Route): Json {
+function buildOperation(route: Route, toSchema: ToSchema): Json {
   const { operationId } = route;
   return {
     summary: route.summary,
@@ -123,7 +97,7 @@ function buildOperation(route: Route): Json {
         }),
     responses: {
       ...Object.fromEntries(
-        Object.entries(route.answers).map(([status, doc]) => [status, buildAnswer(Number(status), doc)]),
+        Object.entries(route.answers).map(([status, doc]) => [status, buildAnswer(Number(status), doc, toSchema)]),
       ),
       default: { $ref: `#/components/responses/${route.form?.errorName ?? 'Problem'}` },
     },
@@ -141,7 +115,7 @@ export function listParameters(route: Route): Json[] {
   });
   const query = route.query instanceof z.ZodObject ? (route.query.shape as Record<string, z.ZodType>) : {};
   const inQuery = Object.entries(query).map(([name, part]) => {
-    const { description, ...schema } = toSchema(part);
+    const { description, ...schema } = withoutIdentity(z.toJSONSchema(part, AS_SENT));
     const value = valueOf(part);
     return {
       name,
@@ -171,7 +145,7 @@ function valueOf(schema: z.ZodType): Json | undefined {
 const IDEMPOTENCY_KEY =
   '1 to 200 visible ASCII characters; the same key with the same body gives the first answer again';
 
-function buildAnswer(status: number, doc: AnswerDoc): Json {
+function buildAnswer(status: number, doc: AnswerDoc, toSchema: ToSchema): Json {
   const { description, contentType = 'application/json' } = doc;
   if (doc.schema !== undefined) {
     return { description, content: { [contentType]: { schema: toSchema(doc.schema) } } };
