@@ -10,7 +10,6 @@
 import type { OutageLog } from '../logger.ts';
 import type { EventPage, EventRow } from '../kernel/views/events.ts';
 import type { CommitWake } from './context.ts';
-import { formatFrame } from './event-frame.ts';
 
 /** An event with its text for the stream, which is the same for all subscribers. */
 export interface LiveEvent {
@@ -186,4 +185,12 @@ export class EventTail {
     }
     if (forgotten > 0) this.#remembered.splice(0, forgotten);
   }
+}
+
+/**
+ * `id`, `event` and one line of `data`: `{type, sessionKey, turnId, at, ...}`. Ends with the blank
+ * line that dispatches it.
+ */
+export function formatFrame({ id, type, sessionKey, turnId, at, data }: EventRow): string {
+  return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify({ ...data, type, sessionKey, turnId, at })}\n\n`;
 }

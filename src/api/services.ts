@@ -8,7 +8,7 @@ import { pingDatabase, READ_ONLY } from '../kernel/views/database.ts';
 import { workers } from '../kernel/views/workers.ts';
 import { createAttempts } from './attempts.ts';
 import type { ApiContext, Dependency } from './context.ts';
-import { EventStreams } from './event-streams.ts';
+import { EventStreams } from './sse.ts';
 import { EventTail } from './event-tail.ts';
 import { KeyRing, type StoredKeys } from './key-ring.ts';
 import type { ApiPart, AddMetrics } from './part.ts';

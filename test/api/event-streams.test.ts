@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { EventStream } from '../../src/api/event-stream.ts';
-import { EventStreams } from '../../src/api/event-streams.ts';
+import { sendEvents } from '../../src/api/routes/events.ts';
+import { EventStreams } from '../../src/api/sse.ts';
 import type { EventTail, LiveEvent, Subscriber } from '../../src/api/event-tail.ts';
 import type { EventRow } from '../../src/kernel/views/events.ts';
 
@@ -51,7 +51,7 @@ async function follow(streams: EventStreams, response: ServerResponse): Promise<
     },
     detach: () => undefined,
   } as unknown as EventTail;
-  const stream = new EventStream({
+  const stream = sendEvents({
     response,
     tail,
     after: 0n,

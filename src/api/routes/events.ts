@@ -1,4 +1,5 @@
 // Live events: streams that resume by the last id without a gap or a repeat, in any process.
+import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
 import {
   findEventBefore,
@@ -7,13 +8,14 @@ import {
   readEventHorizon,
   readEvents,
   type EventFilter,
+  type EventRow,
 } from '../../kernel/views/events.ts';
 import { findTurn } from '../../kernel/views/turns.ts';
 import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
-import { answerWithin, overloaded, requireFound, Problem } from '../problem.ts';
-import { beginEventStream } from '../event-frame.ts';
-import { EventStream, type EventStreamOptions } from '../event-stream.ts';
+import { answerWithin, requireFound, Problem } from '../problem.ts';
+import { beginEventStream, EventStream, readPage, type EventStreamOptions, type ReadEvents } from '../sse.ts';
+import { formatFrame, type LiveEvent } from '../event-tail.ts';
 import { parseSessionKey } from '../parse-json.ts';
 import { ANSWERED, defineRoute, type AnyRequest, type ApiRequest, type Route } from '../route.ts';
 import { EVENT_TYPES, liveEvent } from '../../contract/events.ts';
@@ -121,7 +123,7 @@ async function findStart({ views }: ApiContext, resumeAfter: bigint | null): Pro
 }
 
 /** A client that sent an id is notified when events after it were deleted. */
-function trimmedIn({ views }: ApiContext): Pick<EventStreamOptions, 'findTrimmed'> {
+function trimmedIn({ views }: ApiContext): Pick<SentEvents, 'findTrimmed'> {
   return { findTrimmed: (after) => findTrimmed(views, after) };
 }
 
@@ -139,28 +141,114 @@ function parseLastEventId(request: ApiRequest<unknown, { after?: string | undefi
   });
 }
 
+/** What a client is sent. */
+interface SentEvents extends Pick<EventStreamOptions, 'response' | 'tail' | 'after'> {
+  /**
+   * When the newest of the events was written that were deleted after an id; null: none was.
+   * Absent: the client has named no id.
+   */
+  findTrimmed?: (after: bigint) => Promise<string | null>;
+  read: ReadEvents;
+  /** The same choice for live events. */
+  isWanted: (event: EventRow) => boolean;
+  /** True for the event that ends the stream; it is sent first. */
+  isLast: (event: EventRow) => boolean;
+  /** False: the stream ends with the past, because nothing more will come. */
+  isFollowing: boolean;
+}
+
 async function stream(
-  request: AnyRequest,
+  { reply }: AnyRequest,
   services: ApiServices,
-  options: Omit<EventStreamOptions, 'response' | 'tail'>,
+  sent: Omit<SentEvents, 'response' | 'tail'>,
 ): Promise<Answer | typeof ANSWERED> {
-  const { reply } = request;
-  if (services.streams.isFull) {
-    throw overloaded('The limit of open event streams of the service is reached. Close a stream, or try again later.');
-  }
+  services.streams.refuseWhenFull();
   services.admission.leave(reply.request);
   beginEventStream(reply);
-  if (reply.request.method === 'HEAD') {
-    reply.raw.end();
-    return ANSWERED;
-  }
   try {
-    await services.streams.run(new EventStream({ ...options, response: reply.raw, tail: services.tail }));
+    if (reply.request.method !== 'HEAD')
+      await services.streams.run(sendEvents({ ...sent, response: reply.raw, tail: services.tail }));
+    reply.raw.end();
   } catch {
     // The past could not be read. The client reconnects by itself, with its last id.
     reply.raw.destroy();
   }
   return ANSWERED;
+}
+
+/** How long a client waits before it connects again. */
+const RETRY_MS = 1000;
+/** A client that has read nothing for so many beats is disconnected. */
+const STALLED_BEATS_MAX = 4;
+
+export function sendEvents({ findTrimmed, read, isWanted, isLast, isFollowing, ...place }: SentEvents): EventStream {
+  const { response, after } = place;
+  let wasReset = false;
+  let unreadAtBeat = 0;
+  let stalledBeats = 0;
+
+  /** Writes events up to the last one of the stream, and ends it there. False: it must drain. */
+  function write(events: readonly EventRow[], frames: readonly string[]): boolean {
+    const lastAt = events.findIndex(isLast);
+    const text = (lastAt === -1 ? frames : frames.slice(0, lastAt + 1)).join('');
+    const hasRoom = text === '' || response.write(text);
+    if (lastAt !== -1) following.end();
+    return hasRoom;
+  }
+
+  /**
+   * Once per stream, before the remaining events: the client must reload everything that it derived
+   * from the events that it missed. It has no id: the last one stays.
+   */
+  async function reportTrimmed(afterId: bigint): Promise<void> {
+    const at = wasReset ? null : ((await findTrimmed?.(afterId)) ?? null);
+    if (at === null || following.isOver) return;
+    wasReset = true;
+    response.write(`event: reset\ndata: ${JSON.stringify({ type: 'reset', sessionKey: null, turnId: null, at })}\n\n`);
+  }
+
+  const following = new EventStream({
+    ...place,
+    async replay(afterId) {
+      const page = await readPage(read, afterId);
+      // After the page, so that a deletion that happened before it was read is noticed here.
+      if (!following.isOver) await reportTrimmed(afterId);
+      if (following.isOver) return page;
+      const hasRoom = write(page.events, page.events.map(formatFrame));
+      if (!hasRoom && !following.isOver) await drained(response);
+      if (!page.isMore && !isFollowing) following.end();
+      return page;
+    },
+    take(events: LiveEvent[]) {
+      const wanted = events.filter(({ event }) => isWanted(event));
+      write(
+        wanted.map(({ event }) => event),
+        wanted.map(({ frame }) => frame),
+      );
+    },
+    beat(cursor) {
+      const isStalled = response.writableLength > 0 && response.writableLength >= unreadAtBeat;
+      unreadAtBeat = response.writableLength;
+      stalledBeats = isStalled ? stalledBeats + 1 : 0;
+      if (stalledBeats >= STALLED_BEATS_MAX) response.destroy();
+      else if (cursor !== null) response.write(`: alive\n${idFrame(cursor)}`);
+    },
+  });
+  if (!following.isOver) response.write(`retry: ${RETRY_MS}\n\n${idFrame(after)}`);
+  return following;
+}
+
+/**
+ * Moves the client's last event id without an event, so that it resumes from here even when nothing
+ * came yet.
+ */
+function idFrame(id: bigint): string {
+  return `id: ${id}\n\n`;
+}
+
+/** Resolves when the client has read what waits, or has left. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => response.once('drain', resolve).once('close', resolve));
 }
 
 export const eventRoutes: Route[] = [getTurnEvents, getEvents];

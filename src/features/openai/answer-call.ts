@@ -1,41 +1,50 @@
 // The second half of a request of a client: its answer, sent while the turn runs or when it has
-// ended. The turn does not depend on it.
+// ended. The turn does not depend on it: it is followed from the past in the database to the live
+// events, all through a `Segment`, until that ends, the client leaves, or the time is over. The call
+// that a request began can be stopped, too: its message while it waits, or the turn that has
+// claimed it.
+import { setTimeout as delay } from 'node:timers/promises';
 import { toDollars } from '../../core/prices.ts';
-import { isRefusal, Segment, type SegmentEnd, type WantedCall } from './rules/segment.ts';
+import { isRefusal, Segment, withoutBrokenCalls, type SegmentEnd, type WantedCall } from './rules/segment.ts';
 import type { ChatToolCall } from './rules/chat-objects.ts';
 import { findClientTurn, readCalls, readOutput, type ClientTurn } from './views/turns.ts';
 import { findCallerTool } from '../../core/input-options.ts';
 import { customText } from './read-tools.ts';
-import { findEventBefore, findTurnEnd, readEventHorizon, readEvents } from '../../kernel/views/events.ts';
+import {
+  findEventBefore,
+  findTurnEnd,
+  readEventHorizon,
+  readEvents,
+  type EventRow,
+} from '../../kernel/views/events.ts';
+import { cancelMessage } from '../../kernel/inbox/cancel-message.ts';
+import { stopTurn } from '../../kernel/use-cases/operate-service.ts';
+import type { KeyedRequest } from '../../database/idempotency.ts';
 import type { Answer } from '../../api/answer.ts';
 import type { ApiContext } from '../../api/context.ts';
-import { abandon } from './sse.ts';
+import { beginEventStream, EventStream, readPage, type ReadEvents } from '../../api/sse.ts';
 import { REPLAYED } from '../../api/idempotency-key.ts';
-import { overloaded, Problem } from '../../api/problem.ts';
-import type { ANSWERED, AnyRequest, Api } from '../../api/route.ts';
+import { Problem } from '../../api/problem.ts';
+import { ANSWERED, type AnyRequest, type Api } from '../../api/route.ts';
 import { textHeader, type BegunCall } from './begin-call.ts';
-import { FollowedTurn, readPast, stopCall, type AnswerSink, type Followed } from './follow-turn.ts';
 
 /** A request whose answer is on its way. */
-export interface OpenCall {
+export interface Call {
   segment: Segment;
   /** As it was when it was read. */
   turn: ClientTurn;
   begun: BegunCall;
+  /** Every event of the segment is after it. */
+  after: bigint;
+  /** True when no event will arrive: those that are missing from the log are lost. */
+  isPast: boolean;
 }
 
-/** Of a request whose answer is sent when all of it is known. */
-export const SILENT: AnswerSink = { text: () => undefined, cut: () => undefined, beat: () => undefined };
-
-export type Call = Awaited<ReturnType<typeof openCall>>;
-
-/** The state of the answer of a request. */
 export async function openCall(
-  { context }: Pick<Api, 'context'>,
+  { context: { views } }: Pick<Api, 'context'>,
   begun: BegunCall,
   { isSentWhole }: { isSentWhole: boolean },
-): Promise<OpenCall & { after: bigint; isPast: boolean }> {
-  const { views } = context;
+): Promise<Call> {
   // Before the message is read: what happens to it from then on is after it.
   const horizon = await readEventHorizon(views);
   const turn = await findClientTurn(views, { messageId: begun.messageId });
@@ -55,11 +64,21 @@ export async function openCall(
   return { segment, turn, begun, after, isPast };
 }
 
-function createReader({ views }: ApiContext, { turn }: OpenCall) {
-  const filter =
-    turn.turn === null ? { sessionKey: turn.sessionKey } : { turn: { id: turn.turn.id, sessionId: turn.sessionId } };
-  return (page: { after: bigint; limit: number }) => readEvents(views, filter, page);
+/** What takes the parts of an answer. */
+interface AnswerSink {
+  text(text: string): void;
+  /** Called every 15 s. */
+  beat(): void;
 }
+
+/** Of a request whose answer is sent when all of it is known. */
+export const SILENT: AnswerSink = { text: () => undefined, beat: () => undefined };
+
+/**
+ * `gone`: the client has disconnected. `stopped`: the process stops. `late`: the time is over.
+ * `cut`: the text that was sent is no longer a part of the answer.
+ */
+export type Followed = { kind: 'ended'; end: SegmentEnd } | { kind: 'gone' | 'stopped' | 'late' | 'cut' };
 
 /**
  * Follows it until it ends, for at most the duration of the request; `timeoutMs` null: without a
@@ -71,29 +90,71 @@ export async function follow(
   call: Call,
   { sink, timeoutMs }: { sink: AnswerSink; timeoutMs: number | null },
 ): Promise<Followed> {
-  if (services.streams.isFull)
-    throw overloaded('The limit of open streams of the service is reached. Close a stream, or try again later.');
-  const { segment, turn, after, isPast } = call;
+  const { segment, turn, isPast } = call;
+  const response = request.reply.raw;
+  services.streams.refuseWhenFull();
   services.admission.leave(request.reply.request);
-  const followed = new FollowedTurn({
-    segment,
-    sink,
-    response: request.reply.raw,
+  let result = null as Followed | null;
+  function finish(followed: Followed): void {
+    result ??= followed;
+    stream.end();
+  }
+  function take(event: EventRow): void {
+    if (stream.isOver) return;
+    for (const part of segment.take(event)) {
+      if (part.kind === 'text') sink.text(part.text);
+      else finish(part.kind === 'end' ? { kind: 'ended', end: part.end } : { kind: 'cut' });
+    }
+  }
+  const stream = new EventStream({
+    response,
     tail: services.tail,
-    sessionKey: turn.sessionKey,
-    after,
-    read: createReader(context, call),
-    isPast,
+    after: call.after,
+    async replay(after) {
+      const past = await readPast(createReader(context, call), after, () => stream.isOver);
+      for (const event of past.events) take(event);
+      if (isPast) stream.end();
+      return { cursor: past.cursor, isMore: false };
+    },
+    take(events) {
+      for (const { event } of events) if (event.sessionKey === turn.sessionKey) take(event);
+    },
+    beat: () => sink.beat(),
   });
-  const timer = timeoutMs === null ? undefined : setTimeout(() => followed.giveUp(), timeoutMs);
+  const timer = timeoutMs === null ? undefined : setTimeout(() => finish({ kind: 'late' }), timeoutMs);
   try {
-    await services.streams.run(followed);
+    await services.streams.run(stream);
   } finally {
     clearTimeout(timer);
   }
-  const { result } = followed;
-  if (result.kind === 'gone') await leave(context, request, call);
-  return result.kind === 'lost' ? await rememberedEnd(context, call) : result;
+  if (result !== null) return result;
+  if (response.destroyed) {
+    await leave(context, request, call);
+    return { kind: 'gone' };
+  }
+  return isPast ? await rememberedEnd(context, call) : { kind: 'stopped' };
+}
+
+function createReader({ views }: ApiContext, { turn }: Call): ReadEvents {
+  const filter =
+    turn.turn === null ? { sessionKey: turn.sessionKey } : { turn: { id: turn.turn.id, sessionId: turn.sessionId } };
+  return (page) => readEvents(views, filter, page);
+}
+
+/** All of the past after an id: only as a whole it says which calls were made again. */
+async function readPast(
+  read: ReadEvents,
+  after: bigint,
+  isOver: () => boolean = () => false,
+): Promise<{ events: EventRow[]; cursor: bigint }> {
+  const events: EventRow[] = [];
+  let [cursor, isMore] = [after, true];
+  while (isMore && !isOver()) {
+    const page = await readPage(read, cursor);
+    events.push(...page.events);
+    ({ cursor, isMore } = page);
+  }
+  return { events: withoutBrokenCalls(events), cursor };
 }
 
 /**
@@ -115,6 +176,46 @@ export async function answerWhole(
   return { status: 200, body, headers: { 'x-holdfast-cost-usd': String(toDollars(call.segment.usage.costMicros)) } };
 }
 
+/** Writes the events of an answer, in one of OpenAI's forms. */
+export interface Printer {
+  text(text: string): string;
+  /** The last ones. Before the first byte (`isOpen`: false) it may throw an answer with a status. */
+  end(followed: Followed, isOpen: boolean): Promise<string>;
+}
+
+/**
+ * Answers with events while the turn runs. The headers are sent with the first byte, so a failure
+ * before it is an answer with a status.
+ */
+export async function answerStreamed(
+  api: Api,
+  request: AnyRequest,
+  call: Call,
+  printer: Printer,
+): Promise<typeof ANSWERED> {
+  const { reply } = request;
+  let isOpen = false;
+  function write(text: string): void {
+    if (!isOpen) beginEventStream(reply, toHeaders(call));
+    isOpen = true;
+    if (!reply.raw.destroyed) reply.raw.write(text);
+  }
+  // A comment: nothing between closes a connection that is not silent.
+  const sink = { text: (text: string) => write(printer.text(text)), beat: () => write(': alive\n\n') };
+  const followed = await follow(api, request, call, { sink, timeoutMs: null });
+  if (followed.kind === 'gone') return abandon(request);
+  if (!isOpen) reply.headers(toHeaders(call));
+  write(await printer.end(followed, isOpen));
+  reply.raw.end();
+  return ANSWERED;
+}
+
+/** Ends a request whose client has left, without an answer. */
+function abandon({ reply }: AnyRequest): typeof ANSWERED {
+  reply.hijack();
+  return ANSWERED;
+}
+
 /** Its result from the events so far; null: it has not ended. */
 export async function peek({ context }: Api, call: Call): Promise<Followed | null> {
   const { events } = await readPast(createReader(context, call), call.after);
@@ -125,7 +226,7 @@ export async function peek({ context }: Api, call: Call): Promise<Followed | nul
 }
 
 /** The end of a turn whose events are deleted already. */
-async function rememberedEnd({ views }: ApiContext, { begun, segment }: OpenCall): Promise<Followed> {
+async function rememberedEnd({ views }: ApiContext, { begun, segment }: Call): Promise<Followed> {
   const turn = await findClientTurn(views, { messageId: begun.messageId });
   const output = turn === null ? null : await readOutput(views, turn, begun.afterStep);
   if (output !== null && output.calls.length > 0) {
@@ -142,8 +243,33 @@ async function rememberedEnd({ views }: ApiContext, { begun, segment }: OpenCall
 }
 
 /** The client has disconnected: its turn continues unless the client asked otherwise. */
-async function leave(context: ApiContext, request: AnyRequest, { begun }: OpenCall): Promise<void> {
+async function leave(context: ApiContext, request: AnyRequest, { begun }: Call): Promise<void> {
   if (textHeader(request, 'x-holdfast-on-disconnect') === 'abort') await stopCall(context, begun.messageId, null);
+}
+
+/**
+ * A worker that has just claimed a message opens its turn within some milliseconds; meanwhile there
+ * is nothing to stop.
+ */
+const POLLS_MAX = 50;
+const POLL_MS = 100;
+
+/** Cancels the message, or stops the turn that has claimed it. False: it has ended. */
+export async function stopCall(
+  { views, service }: ApiContext,
+  messageId: string,
+  idempotency: KeyedRequest | null,
+): Promise<boolean> {
+  const { database, publish } = service;
+  const cancellation = { id: messageId, reason: 'The client cancelled the request.', idempotency };
+  for (let poll = 1; poll <= POLLS_MAX; poll += 1) {
+    if (publish(await cancelMessage(database, cancellation)).kind === 'done') return true;
+    const found = await findClientTurn(views, { messageId });
+    if (found?.turn) return (await stopTurn(service, found.turn.id, idempotency)) === 'stopped';
+    if (found?.status !== 'claimed' && found?.status !== 'waiting') return false;
+    await delay(POLL_MS);
+  }
+  return false;
 }
 
 /** The calls that the client has to run, with their arguments. */
@@ -165,7 +291,7 @@ export async function calledTools(
 }
 
 /** The headers that every answer has. */
-export function toHeaders({ segment, turn, begun }: OpenCall): Record<string, string> {
+export function toHeaders({ segment, turn, begun }: Call): Record<string, string> {
   return {
     'x-holdfast-session-key': turn.sessionKey,
     ...(segment.turnId === null ? {} : { 'x-holdfast-turn-id': segment.turnId }),

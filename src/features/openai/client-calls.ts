@@ -7,7 +7,6 @@ import type { ClientEntry } from './rules/conversation.ts';
 import { beginHistory } from './store/client-requests.ts';
 import { transaction } from '../../database/transaction.ts';
 import { settleCalls } from '../../kernel/turn/journal/settle-calls.ts';
-import { cancelMessage } from '../../kernel/inbox/cancel-message.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { acceptMessage, type AcceptResult, reachSession } from '../../kernel/use-cases/accept-message.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
@@ -59,18 +58,4 @@ export async function answerCallerCalls(
   const given = results.map(({ ordinal, content }) => ({ ordinal, result: { content, isError: false } }));
   const answers = { ...place, kind: 'caller' as const, results: given };
   publish(await transaction(database.hot, (tx) => settleCalls(tx, answers)));
-}
-
-/**
- * Cancels a message that still waits, for its client; false: it does not wait any more, or a worker
- * is just taking it.
- */
-export async function cancelWaiting(
-  { database, publish }: Service,
-  messageId: string,
-  idempotency: KeyedRequest | null,
-): Promise<boolean> {
-  const reason = 'The client cancelled the request.';
-  const { kind } = publish(await cancelMessage(database, { id: messageId, reason, idempotency }));
-  return kind === 'done';
 }

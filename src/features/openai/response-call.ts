@@ -9,8 +9,7 @@ import { endedState, responseObject, type ResponseIdentity, type ResponseState }
 import { formatResponseId, parseItemId, parseResponseId, type ResponseName } from '../../core/client-ids.ts';
 import { findClientTurn, isHiddenResponse, readNewest, readOutput } from './views/turns.ts';
 import { notFound, Problem } from '../../api/problem.ts';
-import { calledTools, openCall, peek, toProblem, type Call, type OpenCall } from './answer-call.ts';
-import type { Followed } from './follow-turn.ts';
+import { calledTools, openCall, peek, toProblem, type Call, type Followed } from './answer-call.ts';
 import { copySession } from '../../kernel/use-cases/change-transcript.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { parseSessionKey } from '../../api/parse-json.ts';
@@ -36,7 +35,7 @@ export async function knownName({ context }: Pick<Api, 'context'>, id: string): 
   return name;
 }
 
-export function buildIdentity({ turn, begun }: OpenCall): ResponseIdentity {
+export function buildIdentity({ turn, begun }: Call): ResponseIdentity {
   const { model = 'holdfast', ...asked } = turn.caller?.asked ?? {};
   return { id: formatResponseId(begun), created: Math.floor(turn.receivedAt / 1000), model: String(model), asked };
 }
@@ -50,11 +49,7 @@ export async function responseNow(api: Api, call: Call): Promise<object> {
 }
 
 /** The state of a response whose turn has ended, or waits for the client. */
-export async function readState(
-  { context }: Api,
-  { segment, turn }: OpenCall,
-  followed: Followed,
-): Promise<ResponseState> {
+export async function readState({ context }: Api, { segment, turn }: Call, followed: Followed): Promise<ResponseState> {
   const { text, usage } = segment;
   if (followed.kind === 'ended' && followed.end.kind !== 'failed') {
     const { end } = followed;

@@ -12,19 +12,26 @@ import {
 import type { SegmentEnd } from '../rules/segment.ts';
 import type { Answer } from '../../../api/answer.ts';
 import { answerCallHeaders, atBothPlaces } from '../list-part.ts';
-import { answerWhole, calledTools, follow, toHeaders, openCall, toProblem, type Call } from '../answer-call.ts';
+import {
+  answerStreamed,
+  answerWhole,
+  calledTools,
+  openCall,
+  toProblem,
+  type Call,
+  type Printer,
+} from '../answer-call.ts';
 import { beginCall, parseConversation } from '../begin-call.ts';
 import { OPENAI_FORM, toOpenAiError } from '../error-shape.ts';
 import { readChat, type ChatRequest } from '../read-chat.ts';
-import { abandon, sseSink } from '../sse.ts';
-import { ANSWERED, defineRoute, type AnyRequest, type Route, type Api } from '../../../api/route.ts';
+import { type ANSWERED, defineRoute, type AnyRequest, type Route, type Api } from '../../../api/route.ts';
 
 async function complete(request: AnyRequest, api: Api): Promise<Answer | typeof ANSWERED> {
   const body = readChat(request.body, api.context.config.limits.jsonDepth);
   const conversation = parseConversation(body.messages, 'messages');
   const begun = await beginCall(api.context, request, { body, conversation });
   const call = await openCall(api, begun, { isSentWhole: !body.isStreaming });
-  if (body.isStreaming) return await stream(request, api, { body, call });
+  if (body.isStreaming) return await answerStreamed(api, request, call, printChunks(api, body, call));
   return await answerWhole(api, request, call, async (end) => {
     const { text, usage } = call.segment;
     return chatCompletion(buildIdentity(call, body), { text, ...(await buildEnd(api, call, end)), usage });
@@ -49,32 +56,22 @@ async function buildEnd(
   return { calls: await calledTools(context, turn, end.calls), finish: 'tool_calls' };
 }
 
-async function stream(
-  request: AnyRequest,
-  api: Api,
-  { body, call }: { body: ChatRequest; call: Call },
-): Promise<typeof ANSWERED> {
+function printChunks(api: Api, body: ChatRequest, call: Call): Printer {
   const chunks = new ChatChunks(buildIdentity(call, body), body);
-  const sse = sseSink(request, () => toHeaders(call));
-  const send = (objects: readonly object[]): void =>
-    sse.write(objects.map((one) => `data: ${JSON.stringify(one)}\n\n`).join(''));
-  const sink = { text: (text: string) => send(chunks.text(text)), cut: () => undefined, beat: () => sse.beat() };
-  const followed = await follow(api, request, call, { sink, timeoutMs: null });
-  if (followed.kind === 'ended' && followed.end.kind !== 'failed') {
-    const { calls, finish } = await buildEnd(api, call, followed.end);
-    send(chunks.end(calls, finish, call.segment.usage));
-    sse.end('data: [DONE]\n\n');
-    return ANSWERED;
-  }
-  if (followed.kind === 'gone') return abandon(request);
-  const problem = toProblem(followed);
-  // Before the first byte it is an answer with a status.
-  if (!sse.isOpen) {
-    request.reply.headers(toHeaders(call));
-    throw problem;
-  }
-  sse.end(`data: ${JSON.stringify(toOpenAiError(problem))}\n\n`);
-  return ANSWERED;
+  const print = (objects: readonly object[]): string =>
+    objects.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('');
+  return {
+    text: (text) => print(chunks.text(text)),
+    async end(followed, isOpen) {
+      if (followed.kind === 'ended' && followed.end.kind !== 'failed') {
+        const { calls, finish } = await buildEnd(api, call, followed.end);
+        return `${print(chunks.end(calls, finish, call.segment.usage))}data: [DONE]\n\n`;
+      }
+      const problem = toProblem(followed);
+      if (!isOpen) throw problem;
+      return print([toOpenAiError(problem)]);
+    },
+  };
 }
 
 const createChatCompletion = defineRoute({

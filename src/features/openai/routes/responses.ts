@@ -2,10 +2,21 @@
 // can be read again.
 import { z } from 'zod';
 import { OPENAI_FORM } from '../error-shape.ts';
-import { ResponseEvents, responseObject } from '../rules/response-objects.ts';
+import { ResponseEvents, responseObject, type ResponseEvent } from '../rules/response-objects.ts';
 import { hideResponse } from '../client-calls.ts';
 import type { Answer } from '../../../api/answer.ts';
-import { answerWhole, follow, toHeaders, openCall, toProblem, SILENT, type Call } from '../answer-call.ts';
+import {
+  answerStreamed,
+  answerWhole,
+  follow,
+  openCall,
+  SILENT,
+  stopCall,
+  toHeaders,
+  toProblem,
+  type Call,
+  type Printer,
+} from '../answer-call.ts';
 import { beginCall, parseConversation } from '../begin-call.ts';
 import { answerCallHeaders, atBothPlaces } from '../list-part.ts';
 import { fail } from '../read-parts.ts';
@@ -18,10 +29,8 @@ import {
   responseNow,
   withItems,
 } from '../response-call.ts';
-import { stopCall } from '../follow-turn.ts';
-import { abandon, sseSink } from '../sse.ts';
 import { conflict } from '../../../api/problem.ts';
-import { ANSWERED, defineEffect, defineRoute, type AnyRequest, type Route, type Api } from '../../../api/route.ts';
+import { type ANSWERED, defineEffect, defineRoute, type AnyRequest, type Route, type Api } from '../../../api/route.ts';
 
 const answers = {
   200: {
@@ -42,46 +51,30 @@ async function create(request: AnyRequest, api: Api): Promise<Answer | typeof AN
     target: (keyed) => conversationTarget(api, request, { body, keyed }),
   });
   const call = await openCall(api, begun, { isSentWhole: !body.isStreaming });
-  if (body.isStreaming) return await stream(request, api, call, -1);
+  if (body.isStreaming) return await answerStreamed(api, request, call, printEvents(api, call, -1));
   if (body.isBackground) return { status: 200, body: await responseNow(api, call), headers: toHeaders(call) };
   return await answerWhole(api, request, call, async (end) =>
     responseObject(buildIdentity(call), await readState(api, call, { kind: 'ended', end })),
   );
 }
 
-/** The events after one that the client has; -1: all. */
-async function stream(request: AnyRequest, api: Api, call: Call, after: number): Promise<typeof ANSWERED> {
+/** Prints the events after one that the client has; -1: all. */
+function printEvents(api: Api, call: Call, after: number): Printer {
   const events = new ResponseEvents(buildIdentity(call));
-  const sse = sseSink(request, () => toHeaders(call));
-  const send = (all: ReturnType<ResponseEvents['begin']>): void => {
-    const fresh = all.filter((event) => event.sequence_number > after);
-    if (fresh.length > 0)
-      sse.write(fresh.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''));
-  };
-  let isBegun = false;
-  const begin = (): void => {
-    if (!isBegun) send(events.begin());
-    isBegun = true;
-  };
-  const sink = {
-    text(text: string) {
-      begin();
-      send(events.text(text));
+  const print = (all: readonly ResponseEvent[]): string =>
+    all
+      .filter((event) => event.sequence_number > after)
+      .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+      .join('');
+  return {
+    text: (text) => print(events.text(text)),
+    async end(followed) {
+      if (followed.kind === 'ended') return print(events.end(await readState(api, call, followed)));
+      const { message } = toProblem(followed);
+      const error = { type: 'error', code: 'server_error', message, param: null };
+      return `${print(events.begin())}event: error\ndata: ${JSON.stringify(error)}\n\n`;
     },
-    cut: () => undefined,
-    beat: () => sse.beat(),
   };
-  const followed = await follow(api, request, call, { sink, timeoutMs: null });
-  if (followed.kind === 'gone') return abandon(request);
-  begin();
-  if (followed.kind === 'ended') {
-    send(events.end(await readState(api, call, followed)));
-    sse.end('');
-  } else
-    sse.end(
-      `event: error\ndata: ${JSON.stringify({ type: 'error', code: 'server_error', message: toProblem(followed).message, param: null })}\n\n`,
-    );
-  return ANSWERED;
 }
 
 const createResponse = defineRoute({
@@ -119,7 +112,7 @@ const getResponse = defineRoute({
     if (!isStreaming) return { status: 200, body: await responseNow(api, call), headers: toHeaders(call) };
     const { starting_after: after = '-1' } = request.query;
     if (!/^(?:-1|\d{1,9})$/.test(after)) fail('starting_after', 'expected the sequence_number of an event');
-    return await stream(request, api, call, Number(after));
+    return await answerStreamed(api, request, call, printEvents(api, call, Number(after)));
   },
 });
 

@@ -114,24 +114,27 @@ export class ResponseEvents {
     this.#identity = identity;
   }
 
-  /** The first ones. */
+  /** The first ones, unless they were made. */
   begin(): ResponseEvent[] {
+    if (this.#next > 0) return [];
     const response = this.#response({ status: 'in_progress', text: '', calls: [], usage: null, error: null });
     return [this.#event('response.created', { response }), this.#event('response.in_progress', { response })];
   }
 
   text(delta: string): ResponseEvent[] {
-    const begun = this.#speak();
+    const begun = [...this.begin(), ...this.#speak()];
     this.#text += delta;
     return [...begun, this.#event('response.output_text.delta', { ...this.#place(), delta, logprobs: [] })];
   }
 
   /** The last ones of an answer. */
   end(state: ResponseState): ResponseEvent[] {
+    const begun = this.begin();
     const spoken = this.#isSpeaking ? this.#finishText(state.status === 'incomplete' ? 'incomplete' : 'completed') : [];
     const offset = this.#isSpeaking ? 1 : 0;
     const called = state.calls.flatMap((call, at) => this.#call(call, at, offset + at));
     return [
+      ...begun,
       ...spoken,
       ...called,
       this.#event(`response.${state.status === 'cancelled' ? 'failed' : state.status}`, {
