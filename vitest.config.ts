@@ -68,7 +68,7 @@ const onlyInLongForm = globSync(
     'test/features/mcp/!(mcp-calls|odd-*).test.ts',
     'test/features/mcp-server/conformance.test.ts',
     'test/model/conformance.test.ts',
-    'test/openai/{chat,earlier-sessions,files,responses,streams}.test.ts',
+    'test/features/openai/{chat,earlier-sessions,files,responses,streams}.test.ts',
     'test/requests/!(system-prompt|user-prompt).test.ts',
     'test/servers/postgres-proxy.test.ts',
     'test/service/!(every-input-is-a-job|publish|reprice-past-calls).test.ts',

@@ -10,7 +10,7 @@ import { hashSecret } from '../../src/api/key-ring.ts';
 import type { Config } from '../../src/config.ts';
 import { newId } from '../../src/ids.ts';
 import { layOut } from '../../src/database/migrate.ts';
-import { hashText } from '../../src/features/openai/known-history.ts';
+import { hashText } from '../../src/features/openai/find-session.ts';
 import { addApiKeys, addIdempotencyKeys, changeApiKeys } from '../rows/keys.ts';
 import { ago } from '../rows/table.ts';
 import { withTestDatabase } from '../servers/postgres.ts';

@@ -5,8 +5,8 @@
 // long form strikes every fifth point, `HOLDFAST_CRASH_SWEEP=full` all; the short form skips this
 // test.
 import { expect, test } from 'vitest';
-import { answerOf, faultsOfChunks } from '../openai/check-chunks.ts';
-import { readStream } from '../openai/read-stream.ts';
+import { answerOf, faultsOfChunks } from '../features/openai/check-chunks.ts';
+import { readStream } from '../features/openai/read-stream.ts';
 import { readEntries } from '../rows/entries.ts';
 import { readInputs } from '../rows/inputs.ts';
 import { like } from '../rows/table.ts';

@@ -6,7 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { toDollars } from '../../core/prices.ts';
 import { isRefusal, Segment, withoutBrokenCalls, type SegmentEnd, type WantedCall } from './rules/segment.ts';
-import type { ChatToolCall } from './rules/chat-objects.ts';
+import { toFinishReason, type ChatToolCall, type FinishReason } from './rules/chat-objects.ts';
 import { findClientTurn, readCalls, readOutput, type ClientTurn } from './views/turns.ts';
 import { findCallerTool } from '../../core/input-options.ts';
 import { customText } from './read-tools.ts';
@@ -165,7 +165,7 @@ export async function answerWhole(
   api: Api,
   request: AnyRequest,
   call: Call,
-  show: (end: Exclude<SegmentEnd, { kind: 'failed' }>) => Promise<object>,
+  show: (end: AnswerEnd) => Promise<object>,
 ): Promise<Answer | typeof ANSWERED> {
   const timeoutMs = api.context.config.limits.waitSeconds * 1000;
   const followed = await follow(api, request, call, { sink: SILENT, timeoutMs });
@@ -270,6 +270,19 @@ export async function stopCall(
     await delay(POLL_MS);
   }
   return false;
+}
+
+/** An answer, or the wait for the client. */
+export type AnswerEnd = Exclude<SegmentEnd, { kind: 'failed' }>;
+
+/** The reason of the end, and the calls that the client has to run. */
+export async function readEnd(
+  { context }: Api,
+  { turn }: Call,
+  end: AnswerEnd,
+): Promise<{ calls: ChatToolCall[]; finish: FinishReason }> {
+  if (end.kind === 'answered') return { calls: [], finish: toFinishReason(end.stopReason) };
+  return { calls: await calledTools(context, turn, end.calls), finish: 'tool_calls' };
 }
 
 /** The calls that the client has to run, with their arguments. */

@@ -6,7 +6,7 @@ import { modelRefOf } from '../../config.ts';
 import { type CallerRequest, pickOptions, withOptions } from '../../core/input-options.ts';
 import { given } from '../../core/json.ts';
 import { parseKeyName } from '../../core/key-role.ts';
-import type { InboundMessage } from '../../core/inbound.ts';
+import { channelOf, type InboundMessage } from '../../core/inbound.ts';
 import type { Sampling } from '../../core/model-request.ts';
 import { knownModel, thinkingFormOf, modelOfRef } from '../../core/models.ts';
 import { parseCallerCallId } from '../../core/client-ids.ts';
@@ -17,18 +17,21 @@ import {
   type ClientResult,
   type Conversation,
 } from './rules/conversation.ts';
-import { acceptClientMessage, answerCallerCalls, keyOfClientRequest, type ClientAcceptance } from './client-calls.ts';
+import { beginHistory, keyOfClientRequest } from './store/client-requests.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
+import { transaction } from '../../database/transaction.ts';
+import { settleCalls } from '../../kernel/turn/journal/settle-calls.ts';
+import { acceptMessage, reachSession } from '../../kernel/use-cases/accept-message.ts';
+import { toTakenMessage } from '../../api/answer-stored.ts';
 import { findClientTurn, findKeyedMessage, readCallerCalls } from './views/turns.ts';
 import { sha256OfJson, idempotencyMismatch } from '../../api/idempotency-key.ts';
 import { fieldProblem, Problem } from '../../api/problem.ts';
 import type { ApiContext } from '../../api/context.ts';
 import type { AnyRequest } from '../../api/route.ts';
 import { chooseModel, type ChosenModel } from './models.ts';
-import type { ClientRequest } from './read-chat.ts';
+import type { ClientRequest } from './read-parts.ts';
 import { chooseTools } from './read-tools.ts';
-import { findTarget } from './find-target.ts';
-import { findHistory, type Target } from './known-history.ts';
+import { findHistory, findTarget, type Target } from './find-session.ts';
 
 /** The message that a request has stored, or that it continues. */
 export interface BegunCall {
@@ -82,8 +85,8 @@ export async function beginCall(
   const place =
     (await target?.(keyed)) ??
     (await findTarget(context, request, {
-      agent: chosen.agent,
-      named: textHeader(request, 'x-holdfast-session-key'),
+      agentId: chosen.agent.id,
+      ...given({ named: textHeader(request, 'x-holdfast-session-key') }),
       user: body.user,
       keyed,
       conversation,
@@ -117,27 +120,21 @@ export async function beginCall(
     ...withOptions(pickOptions({ tools: undefined, tags: body.metadata, responseFormat: body.responseFormat })),
     ...(conversation.instructions === null ? {} : { extraSystemPrompt: conversation.instructions }),
   };
-  const accepted = await acceptClientMessage(context.service, {
+  const { service } = context;
+  // Before its message. Sent again, nothing is inserted.
+  if (history.begin.entries.length > 0) {
+    const sessionId = await reachSession(service, history.key, channelOf(message));
+    await beginHistory(service.database, sessionId, history.begin);
+  }
+  const accepted = await acceptMessage(service, {
     sessionKey: history.key,
-    history: history.begin,
     body: message,
     idempotency: keyed,
     sentBy: parseKeyName(request.principal.name),
   });
-  return { ...toMessage(accepted), afterStep: 0, ignored };
-}
-
-/** Throws `Problem` for a message that was not accepted. */
-function toMessage(accepted: ClientAcceptance): Pick<BegunCall, 'messageId' | 'isReplay'> {
   if (accepted.kind === 'refused') throw new Problem('model_not_found', accepted.message);
-  if (accepted.kind === 'full')
-    throw new Problem(
-      'inbox_full',
-      'The inbox of the session is full. Wait for a reply, or raise limits.waitingPerSession.',
-      { retryAfterMs: accepted.retryAfterMs },
-    );
-  if (accepted.kind === 'mismatch') throw idempotencyMismatch();
-  return { messageId: accepted.messageId, isReplay: accepted.isReplay };
+  const taken = toTakenMessage(accepted);
+  return { messageId: taken.message.id, isReplay: taken.kind === 'duplicate', afterStep: 0, ignored };
 }
 
 /** The key of the request, or the one that it or an equal earlier one is given. */
@@ -237,11 +234,12 @@ async function beginResults(
       `results are missing for ${missing.length} tool calls of the same answer; send the results of all calls together`,
     );
   }
-  await answerCallerCalls(context.service, {
-    turnId,
-    step,
-    results: calls.flatMap(({ call, content }) => (call === null ? [] : [{ ordinal: call.ordinal, content }])),
-  });
+  const { database, publish } = context.service;
+  const given = calls.flatMap(({ call, content }) =>
+    call === null ? [] : [{ ordinal: call.ordinal, result: { content, isError: false } }],
+  );
+  const answers = { turnId, step, kind: 'caller' as const, results: given };
+  publish(await transaction(database.hot, (tx) => settleCalls(tx, answers)));
   return { messageId: turn.messageId, afterStep: step, isReplay: false, ignored };
 }
 

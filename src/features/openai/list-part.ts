@@ -1,7 +1,7 @@
 // Lists as OpenAI's clients page through them (the next page is after the last id of this one), and
 // the headers that their requests may have.
 import { z } from 'zod';
-import { fail } from './read-parts.ts';
+import { fieldProblem } from '../../api/problem.ts';
 import type { Route } from '../../api/route.ts';
 import type { Page, PageRequest } from '../../database/page.ts';
 
@@ -20,9 +20,9 @@ export function parseListPart(
   idOf: (text: string) => string | null,
 ): PageRequest {
   const count = limit === undefined ? LIMIT_DEFAULT : Number(limit);
-  if (!/^[1-9]\d{0,8}$/.test(limit ?? '1')) fail('limit', 'expected a whole number from 1 to 999999999');
+  if (!/^[1-9]\d{0,8}$/.test(limit ?? '1')) throw fieldProblem('limit', 'expected a whole number from 1 to 999999999');
   const id = after === undefined ? null : idOf(after);
-  if (after !== undefined && id === null) fail('after', 'expected the last id of the page before');
+  if (after !== undefined && id === null) throw fieldProblem('after', 'expected the last id of the page before');
   return { after: id, limit: Math.min(count, LIMIT_MAX) };
 }
 

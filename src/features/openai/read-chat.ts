@@ -1,42 +1,25 @@
 // The body of a chat completion: every parameter is used, named as ignored, or refused with its
 // name.
 import { z } from 'zod';
-import type { ResponseFormat } from '../../core/response-format.ts';
 import type { ClientMessage } from './rules/conversation.ts';
 import { parseWith } from '../../api/parse-json.ts';
-import { clientMetadata } from '../../contract/input-options.ts';
 import {
   answerFormat,
+  effort,
+  namesSent,
   parseArguments,
   parseParts,
+  readShared,
   refused,
+  SHARED,
+  SHARED_IGNORED,
+  tokens,
   toStops,
   textOfContent,
-  THINKING,
   toResponseFormat,
+  type ClientRequest,
 } from './read-parts.ts';
-import { clientToolChoice, clientTools, customInput, nameOfCalled, readTools, type ClientTools } from './read-tools.ts';
-
-/** A request of a client, from either of OpenAI's forms. */
-export interface ClientRequest {
-  model: string;
-  messages: ClientMessage[];
-  isStreaming: boolean;
-  tools: ClientTools;
-  isParallel: boolean;
-  thinking: (typeof THINKING)[keyof typeof THINKING] | undefined;
-  maxTokens: number | undefined;
-  temperature: number | undefined;
-  topP: number | undefined;
-  stop: string[] | undefined;
-  user: string | undefined;
-  metadata: Record<string, string> | undefined;
-  responseFormat: ResponseFormat | undefined;
-  /** The fields of the request that the answer repeats. */
-  asked?: Record<string, unknown>;
-  /** Parameters without effect. */
-  ignored: string[];
-}
+import { customInput, nameOfCalled, type ClientTools } from './read-tools.ts';
 
 export interface ChatRequest extends ClientRequest {
   sendsUsage: boolean;
@@ -93,40 +76,24 @@ const message = z.discriminatedUnion(
   { error: 'expected the role system, developer, user, assistant or tool' },
 );
 
-const TOKENS_MAX = 1_000_000;
-const tokens = z.int().min(1).max(TOKENS_MAX).nullish();
-
 /** Without effect in Holdfast. */
 const IGNORED = {
+  ...SHARED_IGNORED,
   seed: z.int().nullish(),
   frequency_penalty: z.number().min(-2).max(2).nullish(),
   presence_penalty: z.number().min(-2).max(2).nullish(),
-  store: z.boolean().nullish(),
-  service_tier: z.string().nullish(),
   logit_bias: z.record(z.string(), z.number()).nullish(),
-  prompt_cache_key: z.string().nullish(),
-  prompt_cache_retention: z.string().nullish(),
-  safety_identifier: z.string().nullish(),
   verbosity: z.string().nullish(),
-  top_logprobs: z.int().nullish(),
 };
 
 const body = z.strictObject({
-  model: z.string().min(1),
+  ...SHARED,
   messages: z.array(message).min(1, 'there is no message'),
-  stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   max_tokens: tokens,
   max_completion_tokens: tokens,
-  temperature: z.number().min(0).max(2).nullish(),
-  top_p: z.number().min(0).max(1).nullish(),
   stop: z.union([z.string(), z.array(z.string()).max(4)]).nullish(),
-  reasoning_effort: z.enum(Object.keys(THINKING) as [keyof typeof THINKING]).nullish(),
-  tools: clientTools,
-  tool_choice: clientToolChoice,
-  parallel_tool_calls: z.boolean().nullish(),
-  user: z.string().min(1).max(1000).nullish(),
-  metadata: clientMetadata,
+  reasoning_effort: effort,
   n: z.literal(1, { error: 'only 1 is supported: a session has one answer' }).nullish(),
   response_format: answerFormat,
   modalities: z.array(z.literal('text', { error: 'only text is supported' })).nullish(),
@@ -145,27 +112,16 @@ const body = z.strictObject({
  */
 export function readChat(raw: unknown, depthMax: number): ChatRequest {
   const data = parseWith(body, raw, 'invalid_body');
-  const tools = readTools('chat', data.tools, data.tool_choice);
+  const read = readShared('chat', data, data.reasoning_effort);
   const { stop, ignored } = toStops(data.stop);
   return {
-    model: data.model,
-    messages: data.messages.map((one, at) => toMessage(one, `messages[${at}]`, { tools, depthMax })),
-    isStreaming: data.stream === true,
+    ...read,
+    messages: data.messages.map((one, at) => toMessage(one, `messages[${at}]`, { tools: read.tools, depthMax })),
     sendsUsage: data.stream_options?.include_usage === true,
-    tools,
-    isParallel: data.parallel_tool_calls !== false,
-    thinking: data.reasoning_effort ? THINKING[data.reasoning_effort] : undefined,
     maxTokens: data.max_completion_tokens ?? data.max_tokens ?? undefined,
-    temperature: data.temperature ?? undefined,
-    topP: data.top_p ?? undefined,
     stop,
-    user: data.user ?? undefined,
-    metadata: data.metadata ?? undefined,
     responseFormat: toResponseFormat(data.response_format, 'response_format', 'json_schema'),
-    ignored: [
-      ...Object.keys(IGNORED).filter((name) => (data[name as keyof typeof IGNORED] ?? null) !== null),
-      ...ignored,
-    ],
+    ignored: [...namesSent(IGNORED, data), ...ignored],
   };
 }
 

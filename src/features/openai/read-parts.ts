@@ -1,16 +1,18 @@
-// The parts that chat completions and responses have in common: contents, images and levels of
+// What chat completions and responses have in common: parameters, contents, images and levels of
 // thinking.
 import { z } from 'zod';
 import type { ResponseFormat } from '../../core/response-format.ts';
 import { responseFormat } from '../../config/schema-inputs.ts';
 import { parseWith, parseJson } from '../../api/parse-json.ts';
-import type { ClientPart } from './rules/conversation.ts';
+import type { ClientMessage, ClientPart } from './rules/conversation.ts';
+import { clientMetadata } from '../../contract/input-options.ts';
+import { clientToolChoice, clientTools, readTools, type ToolForm } from './read-tools.ts';
 import { isObject, isKeptInteger } from '../../core/json.ts';
 import { isBlank } from '../../core/text.ts';
 import { fieldProblem, Problem } from '../../api/problem.ts';
 
 /** OpenAI's levels of thinking and ours. */
-export const THINKING = {
+const THINKING = {
   none: 'off',
   minimal: 'minimal',
   low: 'low',
@@ -18,6 +20,67 @@ export const THINKING = {
   high: 'high',
   xhigh: 'xhigh',
 } as const;
+
+export const effort = z.enum(Object.keys(THINKING) as [keyof typeof THINKING]).nullish();
+
+const TOKENS_MAX = 1_000_000;
+export const tokens = z.int().min(1).max(TOKENS_MAX).nullish();
+
+/** The parameters that both forms have. */
+export const SHARED = {
+  model: z.string().min(1),
+  stream: z.boolean().nullish(),
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  tools: clientTools,
+  tool_choice: clientToolChoice,
+  parallel_tool_calls: z.boolean().nullish(),
+  user: z.string().min(1).max(1000).nullish(),
+  metadata: clientMetadata,
+};
+
+/** Those of them that have no effect in Holdfast. */
+export const SHARED_IGNORED = {
+  store: z.boolean().nullish(),
+  service_tier: z.string().nullish(),
+  prompt_cache_key: z.string().nullish(),
+  prompt_cache_retention: z.string().nullish(),
+  safety_identifier: z.string().nullish(),
+  top_logprobs: z.int().nullish(),
+};
+
+/** A request of a client, from either form. */
+export interface ClientRequest extends ReturnType<typeof readShared> {
+  messages: ClientMessage[];
+  maxTokens: number | undefined;
+  stop: string[] | undefined;
+  responseFormat: ResponseFormat | undefined;
+  /** The fields of the request that the answer repeats. */
+  asked?: Record<string, unknown>;
+  /** Parameters without effect. */
+  ignored: string[];
+}
+
+const shared = z.object(SHARED);
+
+export function readShared(form: ToolForm, data: z.output<typeof shared>, level: z.output<typeof effort>) {
+  return {
+    model: data.model,
+    isStreaming: data.stream === true,
+    tools: readTools(form, data.tools, data.tool_choice),
+    isParallel: data.parallel_tool_calls !== false,
+    thinking: level ? THINKING[level] : undefined,
+    temperature: data.temperature ?? undefined,
+    topP: data.top_p ?? undefined,
+    user: data.user ?? undefined,
+    metadata: data.metadata ?? undefined,
+  };
+}
+
+/** The names of those of these parameters that a request has. */
+export function namesSent(parameters: object, data: Record<string, unknown>): string[] {
+  return Object.keys(parameters).filter((name) => (data[name] ?? null) !== null);
+}
 
 /** The media type and `base64` in any case, and `jpg` for `jpeg`: clients write all of them. */
 const DATA_URL = /^data:image\/(png|jpe?g|gif|webp);base64,([A-Za-z\d+/]+={0,2})$/i;
@@ -28,10 +91,6 @@ const IMAGE_CHARS_MAX = 5 * 1024 * 1024;
 /** A parameter that is refused unless it is absent or null. */
 export function refused(why: string): z.ZodType<null | undefined> {
   return z.null({ error: why }).optional();
-}
-
-export function fail(path: string, message: string): never {
-  throw fieldProblem(path, message);
 }
 
 /** A content of text parts as one text. A refusal of the assistant is what it said. */
@@ -87,7 +146,7 @@ export function parseParts(
     const place = `${path}[${at}]`;
     if (part.type === types.text && typeof part['text'] === 'string') return { type: 'text', text: part['text'] };
     if (part.type === types.image) return parseImage(part['image_url'], `${place}.image_url`);
-    return fail(
+    throw fieldProblem(
       `${place}.type`,
       `expected ${types.text} with a text or ${types.image}; ${JSON.stringify(part.type)} is not supported`,
     );
@@ -96,12 +155,12 @@ export function parseParts(
 
 function parseImage(value: unknown, path: string): ClientPart {
   const url = typeof value === 'string' ? value : (value as { url?: unknown } | null | undefined)?.url;
-  if (typeof url !== 'string') return fail(path, 'expected a data URL of an image');
+  if (typeof url !== 'string') throw fieldProblem(path, 'expected a data URL of an image');
   const [, format, data] = DATA_URL.exec(url) ?? [];
   if (format === undefined || data === undefined)
-    return fail(path, 'expected data:image/png, jpeg, gif or webp in base64; addresses are not fetched');
+    throw fieldProblem(path, 'expected data:image/png, jpeg, gif or webp in base64; addresses are not fetched');
   if (data.length > IMAGE_CHARS_MAX)
-    return fail(path, `the image has ${data.length} characters of base64, and ${IMAGE_CHARS_MAX} are allowed`);
+    throw fieldProblem(path, `the image has ${data.length} characters of base64, and ${IMAGE_CHARS_MAX} are allowed`);
   return {
     type: 'image',
     source: { type: 'base64', media_type: `image/${format.toLowerCase().replace('jpg', 'jpeg')}`, data },
@@ -119,7 +178,7 @@ export function parseArguments(json: string, path: string, depthMax: number): ob
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     const [fault] = error.errors ?? [];
-    if (fault !== undefined) fail(path, `${fault.message} at ${fault.path}`);
+    if (fault !== undefined) throw fieldProblem(path, `${fault.message} at ${fault.path}`);
   }
-  return fail(path, 'expected a JSON object as text');
+  throw fieldProblem(path, 'expected a JSON object as text');
 }

@@ -2,10 +2,22 @@
 import { z } from 'zod';
 import type { ClientMessage, ClientResult } from './rules/conversation.ts';
 import { parseWith } from '../../api/parse-json.ts';
-import { clientMetadata } from '../../contract/input-options.ts';
-import type { ClientRequest } from './read-chat.ts';
-import { answerFormat, fail, parseArguments, parseParts, refused, THINKING, toResponseFormat } from './read-parts.ts';
-import { clientToolChoice, clientTools, customInput, nameOfCalled, readTools, type ClientTools } from './read-tools.ts';
+import { fieldProblem } from '../../api/problem.ts';
+import {
+  answerFormat,
+  effort,
+  namesSent,
+  parseArguments,
+  parseParts,
+  readShared,
+  refused,
+  SHARED,
+  SHARED_IGNORED,
+  tokens,
+  toResponseFormat,
+  type ClientRequest,
+} from './read-parts.ts';
+import { customInput, nameOfCalled, type ClientTools } from './read-tools.ts';
 
 export interface ResponseRequest extends ClientRequest {
   previousId: string | undefined;
@@ -26,44 +38,34 @@ const said = z.looseObject({
   content: z.union([z.string(), z.array(part)]),
 });
 
-const TOKENS_MAX = 1_000_000;
-
 const IGNORED = {
-  store: z.boolean().nullish(),
+  ...SHARED_IGNORED,
   truncation: z.string().nullish(),
   include: z.array(z.string()).nullish(),
-  service_tier: z.string().nullish(),
-  safety_identifier: z.string().nullish(),
-  prompt_cache_key: z.string().nullish(),
-  prompt_cache_retention: z.string().nullish(),
   prompt_cache_options: z.looseObject({}).nullish(),
   client_metadata: z.looseObject({}).nullish(),
-  top_logprobs: z.int().nullish(),
   max_tool_calls: z.int().nullish(),
   stream_options: z.looseObject({}).nullish(),
 };
 
 const body = z.strictObject({
-  model: z.string().min(1),
+  ...SHARED,
   input: z.union([z.string().min(1, 'is empty'), z.array(item).min(1, 'is empty')]),
   instructions: z.string().nullish(),
   previous_response_id: z.string().nullish(),
   conversation: z.union([z.string().min(1).max(1000), z.looseObject({ id: z.string().min(1).max(1000) })]).nullish(),
   background: z.boolean().nullish(),
-  stream: z.boolean().nullish(),
-  tools: clientTools,
-  tool_choice: clientToolChoice,
-  parallel_tool_calls: z.boolean().nullish(),
-  max_output_tokens: z.int().min(1).max(TOKENS_MAX).nullish(),
-  temperature: z.number().min(0).max(2).nullish(),
-  top_p: z.number().min(0).max(1).nullish(),
-  reasoning: z.looseObject({ effort: z.enum(Object.keys(THINKING) as [keyof typeof THINKING]).nullish() }).nullish(),
+  max_output_tokens: tokens,
+  reasoning: z.looseObject({ effort }).nullish(),
   text: z.looseObject({ format: answerFormat }).nullish(),
-  metadata: clientMetadata,
-  user: z.string().min(1).max(1000).nullish(),
   prompt: refused('stored prompts are not supported'),
   ...IGNORED,
 });
+
+/** The parameters that a response repeats. */
+const { instructions, max_output_tokens, previous_response_id, text, background } = body.shape;
+const { model: _model, stream: _stream, ...repeated } = SHARED;
+const ASKED = { ...repeated, instructions, max_output_tokens, previous_response_id, text, background };
 
 /**
  * Reads the body; the arguments of its calls are nested `depthMax` levels at most. Throws `Problem`
@@ -71,56 +73,26 @@ const body = z.strictObject({
  */
 export function readResponse(raw: unknown, depthMax: number): ResponseRequest {
   const data = parseWith(body, raw, 'invalid_body');
-  const tools = readTools('responses', data.tools, data.tool_choice);
+  const read = readShared('responses', data, data.reasoning?.effort);
   const { conversation } = data;
   if (conversation && data.previous_response_id)
-    fail('conversation', 'cannot be combined with previous_response_id: both name a session');
+    throw fieldProblem('conversation', 'cannot be combined with previous_response_id: both name a session');
+  const conversationId = typeof conversation === 'string' ? conversation : conversation?.id;
   return {
-    model: data.model,
-    messages: toMessages(data, { tools, depthMax }),
-    isStreaming: data.stream === true,
-    tools,
-    isParallel: data.parallel_tool_calls !== false,
-    thinking: data.reasoning?.effort ? THINKING[data.reasoning.effort] : undefined,
+    ...read,
+    messages: toMessages(data, { tools: read.tools, depthMax }),
     maxTokens: data.max_output_tokens ?? undefined,
-    temperature: data.temperature ?? undefined,
-    topP: data.top_p ?? undefined,
     stop: undefined,
-    user: data.user ?? undefined,
-    metadata: data.metadata ?? undefined,
     responseFormat: toResponseFormat(data.text?.format, 'text.format'),
-    ignored: [
-      ...Object.keys(IGNORED).filter((name) => (data[name as keyof typeof IGNORED] ?? null) !== null),
-      ...ignoredItems(data.input),
-    ],
+    ignored: [...namesSent(IGNORED, data), ...ignoredItems(data.input)],
     previousId: data.previous_response_id ?? undefined,
-    conversation: typeof conversation === 'string' ? conversation : conversation?.id,
+    conversation: conversationId,
     isBackground: data.background === true,
-    asked: pickAsked(data),
+    asked: {
+      ...Object.fromEntries(namesSent(ASKED, data).map((name) => [name, data[name as keyof typeof data]])),
+      ...(conversationId === undefined ? {} : { conversation: { id: conversationId } }),
+    },
   };
-}
-
-/** The parameters that a response repeats. */
-const ASKED = [
-  'instructions',
-  'max_output_tokens',
-  'parallel_tool_calls',
-  'previous_response_id',
-  'temperature',
-  'text',
-  'tool_choice',
-  'tools',
-  'top_p',
-  'metadata',
-  'background',
-  'user',
-] as const;
-
-function pickAsked(data: z.output<typeof body>): Record<string, unknown> {
-  const asked = ASKED.filter((name) => (data[name] ?? null) !== null).map((name) => [name, data[name]]);
-  const { conversation } = data;
-  const id = typeof conversation === 'string' ? conversation : conversation?.id;
-  return { ...Object.fromEntries(asked), ...(id === undefined ? {} : { conversation: { id } }) };
 }
 
 interface Reading {
@@ -175,7 +147,7 @@ function toItemMessages(
       return [{ role: 'tool', callId, content: toResult(result, `${path}.output`) }];
     }
     default:
-      return fail(
+      throw fieldProblem(
         `${path}.type`,
         `expected message, item_reference, function_call, custom_tool_call or the output of one; ${JSON.stringify(one.type)} is not supported`,
       );

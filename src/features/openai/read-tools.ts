@@ -10,7 +10,7 @@ import type { Sampling, ToolSpec } from '../../core/model-request.ts';
 import { listSearchProviders } from '../../config/providers.ts';
 import { cutHead } from '../../core/text.ts';
 import { isToolAllowed } from '../../core/tool-policy.ts';
-import { fail } from './read-parts.ts';
+import { fieldProblem } from '../../api/problem.ts';
 
 const TOOLS_MAX = 128;
 const TOOL_NAME = /^[\w-]{1,64}$/;
@@ -114,10 +114,10 @@ function readFunction(tool: unknown, path: string): ToolSpec {
   const { name: own, description, parameters } = parseWith(functionTool, tool, 'invalid_body', path);
   const schema = parameters ?? { type: 'object', properties: {} };
   if (schema['type'] !== 'object')
-    fail(`${path}.parameters.type`, 'expected "object", as JSON Schema of a tool has it');
+    throw fieldProblem(`${path}.parameters.type`, 'expected "object", as JSON Schema of a tool has it');
   const { properties } = schema;
   if (properties !== undefined && (!isObject(properties) || isKeptInteger(properties)))
-    fail(`${path}.parameters.properties`, 'expected an object');
+    throw fieldProblem(`${path}.parameters.properties`, 'expected an object');
   return { name: own, description: description ?? '', input_schema: schema as ToolSpec['input_schema'] };
 }
 
@@ -158,7 +158,7 @@ function nameTools(tools: readonly PlacedTool[]): CallerTool[] {
   return tools.map(({ path, ...tool }) => {
     const { known } = tool;
     const identity = JSON.stringify([known?.namespace, tool.name]);
-    if (seen.has(identity)) fail(path, `two tools are named ${JSON.stringify(tool.name)}`);
+    if (seen.has(identity)) throw fieldProblem(path, `two tools are named ${JSON.stringify(tool.name)}`);
     seen.add(identity);
     if (known?.namespace === undefined) return tool;
     const free = freeToolName(joinNames(known.namespace, known.name), taken);
@@ -223,7 +223,7 @@ function pick(
       (tool) => tool.type === type || (OURS.has(type) && OURS.get(type) === OURS.get(tool.type)),
     );
     if (found.length === 0)
-      fail(`${path}.type`, `there is no tool of the type ${JSON.stringify(cutHead(type, 100))} in tools`);
+      throw fieldProblem(`${path}.type`, `there is no tool of the type ${JSON.stringify(cutHead(type, 100))} in tools`);
     return { tools: [], hosted: found };
   }
   const place = form === 'chat' ? `${path}.${type}` : path;
@@ -234,7 +234,7 @@ function pick(
   // A choice need not say in which namespace its tool is.
   const inner = found.length > 0 || wanted.namespace ? found : tools.filter(({ known }) => known?.name === wanted.name);
   if (inner.length === 0)
-    fail(`${place}.name`, `there is no tool ${JSON.stringify(cutHead(wanted.name, 100))} in tools`);
+    throw fieldProblem(`${place}.name`, `there is no tool ${JSON.stringify(cutHead(wanted.name, 100))} in tools`);
   return { tools: inner, hosted: [] };
 }
 
@@ -271,7 +271,10 @@ export function chooseTools(
   const own = [...new Set(only.hosted.flatMap(ownOf))];
   const names = [...only.tools.map((tool) => tool.name), ...own];
   if (names.length === 0 && only.hosted.length > 0)
-    fail(path, `needs a tool that this agent does not have: ${only.hosted.map((tool) => tool.path).join(', ')}`);
+    throw fieldProblem(
+      path,
+      `needs a tool that this agent does not have: ${only.hosted.map((tool) => tool.path).join(', ')}`,
+    );
   const [first] = names;
   if (choice.only === undefined || first === undefined || names.length > 1)
     return { ...given, toolChoice: { type: 'any' } };

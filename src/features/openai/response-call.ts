@@ -3,19 +3,17 @@
 import { z } from 'zod';
 import type { AnyRequest, Api } from '../../api/route.ts';
 import { cutHead } from '../../core/text.ts';
-import { toFinishReason, type ChatToolCall } from './rules/chat-objects.ts';
-import type { SegmentEnd } from './rules/segment.ts';
+import type { ChatToolCall } from './rules/chat-objects.ts';
 import { endedState, responseObject, type ResponseIdentity, type ResponseState } from './rules/response-objects.ts';
 import { formatResponseId, parseItemId, parseResponseId, type ResponseName } from '../../core/client-ids.ts';
+export { hideResponse } from './store/client-requests.ts';
 import { findClientTurn, isHiddenResponse, readNewest, readOutput } from './views/turns.ts';
 import { notFound, Problem } from '../../api/problem.ts';
-import { calledTools, openCall, peek, toProblem, type Call, type Followed } from './answer-call.ts';
-import { copySession } from '../../kernel/use-cases/change-transcript.ts';
+import { calledTools, openCall, peek, readEnd, toProblem, type Call, type Followed } from './answer-call.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { parseSessionKey } from '../../api/parse-json.ts';
 import { textHeader } from './begin-call.ts';
-import { ownTarget } from './find-target.ts';
-import { hashText, type Target } from './known-history.ts';
+import { forkAfter, ownTarget, type Target } from './find-session.ts';
 import { chooseModel } from './models.ts';
 import type { ResponseRequest } from './read-response.ts';
 
@@ -49,12 +47,11 @@ export async function responseNow(api: Api, call: Call): Promise<object> {
 }
 
 /** The state of a response whose turn has ended, or waits for the client. */
-export async function readState({ context }: Api, { segment, turn }: Call, followed: Followed): Promise<ResponseState> {
-  const { text, usage } = segment;
+export async function readState(api: Api, call: Call, followed: Followed): Promise<ResponseState> {
+  const { text, usage } = call.segment;
   if (followed.kind === 'ended' && followed.end.kind !== 'failed') {
-    const { end } = followed;
-    const calls = end.kind === 'calls' ? await calledTools(context, turn, end.calls) : [];
-    return endedState(toFinish(end), { text, calls, usage });
+    const { calls, finish } = await readEnd(api, call, followed.end);
+    return endedState(finish, { text, calls, usage });
   }
   const problem = toProblem(followed);
   const wasStopped = followed.kind === 'ended' && followed.end.kind === 'failed' && followed.end.wasStopped;
@@ -65,10 +62,6 @@ export async function readState({ context }: Api, { segment, turn }: Call, follo
     usage,
     error: wasStopped ? null : { code: toErrorCode(problem), message: problem.message },
   };
-}
-
-function toFinish(end: Exclude<SegmentEnd, { kind: 'failed' }>) {
-  return end.kind === 'calls' ? ('tool_calls' as const) : toFinishReason(end.stopReason);
 }
 
 /** OpenAI has a small set of error codes for responses. */
@@ -86,7 +79,8 @@ export async function conversationTarget(
 ): Promise<Target | null> {
   if (body.conversation !== undefined) {
     const { agent } = chooseModel(api.context.config, body.model, textHeader(request, 'x-holdfast-agent-id'));
-    return ownTarget(api.context, request, { kind: 'conversation', agentId: agent.id, name: body.conversation });
+    const { owner } = request.principal;
+    return ownTarget(api.context, { kind: 'conversation', agentId: agent.id, owner, name: body.conversation });
   }
   return body.previousId === undefined ? null : await afterResponse(api, body.previousId, keyed);
 }
@@ -96,7 +90,7 @@ export async function conversationTarget(
  * one for a request with the same key.
  */
 async function afterResponse(api: Api, id: string, keyed: KeyedRequest): Promise<Target> {
-  const { views, service } = api.context;
+  const { views } = api.context;
   const name = await knownName(api, id).catch((error: unknown) => {
     throw error instanceof Problem ? unknown('response', id, 'previous_response_id') : error;
   });
@@ -105,12 +99,8 @@ async function afterResponse(api: Api, id: string, keyed: KeyedRequest): Promise
   const { isNewest, lastEntryId } = await readNewest(views, turn);
   const key = parseSessionKey(turn.sessionKey, 'previous_response_id');
   if (isNewest || lastEntryId === null) return { key, isNamed: true };
-  const fork = parseSessionKey(
-    `${cutHead(key, 160)}:after-${hashText(JSON.stringify([id, keyed.scope, keyed.key]))}`,
-    'previous_response_id',
-  );
-  await copySession(service, { sourceKey: key, entryId: lastEntryId, targetKey: fork, idempotency: null });
-  return { key: fork, isNamed: true };
+  const fork = await forkAfter(api.context, keyed, { key, entryId: lastEntryId, word: 'after', of: id });
+  return { key: fork.key, isNamed: true };
 }
 
 // Items that a request names by their ids, as clients do that rely on what is stored.

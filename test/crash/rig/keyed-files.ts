@@ -1,5 +1,5 @@
 // Batches in OpenAI's form, as scenarios of keyed-scenarios.ts. An upload is not JSON, so its keys
-// are tested in test/openai/files.test.ts.
+// are tested in test/features/openai/files.test.ts.
 import { randomUUID } from 'node:crypto';
 import { count, type Ground, type KeyedScenario } from './keyed-ground.ts';
 

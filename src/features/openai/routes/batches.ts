@@ -15,8 +15,8 @@ import { LineReader } from '../../../api/batch-lines.ts';
 import { parseWith } from '../../../api/parse-json.ts';
 import type { ApiContext } from '../../../api/context.ts';
 import { buildList, LIST_QUERY, parseListPart } from '../list-part.ts';
-import { fail, refused } from '../read-parts.ts';
-import { conflict, requireFound, Problem, type ProblemCode } from '../../../api/problem.ts';
+import { refused } from '../read-parts.ts';
+import { conflict, fieldProblem, requireFound, Problem, type ProblemCode } from '../../../api/problem.ts';
 import { defineEffect, defineRead, type Route } from '../../../api/route.ts';
 import { clientMetadata } from '../../../contract/input-options.ts';
 import { buildNewBatch } from '../../batches/read-batch.ts';
@@ -58,11 +58,14 @@ const postBatch = defineEffect({
   async perform(request, { context }) {
     const data = parseWith(body, request.body, 'invalid_body');
     const hours = Number.parseInt(data.completion_window, 10);
-    if (hours > HOURS_MAX) fail('completion_window', `expected at most ${HOURS_MAX}h`);
+    if (hours > HOURS_MAX) throw fieldProblem('completion_window', `expected at most ${HOURS_MAX}h`);
     const name = parseFileId(data.input_file_id);
     const found = name?.kind === 'upload' ? await uploads.find(context.views, name.id) : null;
     if (found === null)
-      return fail('input_file_id', `there is no uploaded file ${JSON.stringify(cutHead(data.input_file_id, 100))}`);
+      throw fieldProblem(
+        'input_file_id',
+        `there is no uploaded file ${JSON.stringify(cutHead(data.input_file_id, 100))}`,
+      );
     const { endpoint, completion_window: completionWindow, metadata = null } = data;
     return await submit(context, {
       asked: { inputFileId: found.id, endpoint, completionWindow, metadata },

@@ -1,26 +1,10 @@
 // Chat completions in OpenAI's form. Each request is an ordinary message, answered by an ordinary
 // turn.
 import { z } from 'zod';
-import {
-  ChatChunks,
-  chatCompletion,
-  toFinishReason,
-  type ChatIdentity,
-  type ChatToolCall,
-  type FinishReason,
-} from '../rules/chat-objects.ts';
-import type { SegmentEnd } from '../rules/segment.ts';
+import { ChatChunks, chatCompletion, type ChatIdentity } from '../rules/chat-objects.ts';
 import type { Answer } from '../../../api/answer.ts';
 import { answerCallHeaders, atBothPlaces } from '../list-part.ts';
-import {
-  answerStreamed,
-  answerWhole,
-  calledTools,
-  openCall,
-  toProblem,
-  type Call,
-  type Printer,
-} from '../answer-call.ts';
+import { answerStreamed, answerWhole, openCall, readEnd, toProblem, type Call, type Printer } from '../answer-call.ts';
 import { beginCall, parseConversation } from '../begin-call.ts';
 import { OPENAI_FORM, toOpenAiError } from '../error-shape.ts';
 import { readChat, type ChatRequest } from '../read-chat.ts';
@@ -34,7 +18,7 @@ async function complete(request: AnyRequest, api: Api): Promise<Answer | typeof 
   if (body.isStreaming) return await answerStreamed(api, request, call, printChunks(api, body, call));
   return await answerWhole(api, request, call, async (end) => {
     const { text, usage } = call.segment;
-    return chatCompletion(buildIdentity(call, body), { text, ...(await buildEnd(api, call, end)), usage });
+    return chatCompletion(buildIdentity(call, body), { text, ...(await readEnd(api, call, end)), usage });
   });
 }
 
@@ -47,15 +31,6 @@ function buildIdentity({ turn, begun }: Call, { model }: ChatRequest): ChatIdent
   };
 }
 
-async function buildEnd(
-  { context }: Api,
-  { turn }: Call,
-  end: Exclude<SegmentEnd, { kind: 'failed' }>,
-): Promise<{ calls: ChatToolCall[]; finish: FinishReason }> {
-  if (end.kind === 'answered') return { calls: [], finish: toFinishReason(end.stopReason) };
-  return { calls: await calledTools(context, turn, end.calls), finish: 'tool_calls' };
-}
-
 function printChunks(api: Api, body: ChatRequest, call: Call): Printer {
   const chunks = new ChatChunks(buildIdentity(call, body), body);
   const print = (objects: readonly object[]): string =>
@@ -64,7 +39,7 @@ function printChunks(api: Api, body: ChatRequest, call: Call): Printer {
     text: (text) => print(chunks.text(text)),
     async end(followed, isOpen) {
       if (followed.kind === 'ended' && followed.end.kind !== 'failed') {
-        const { calls, finish } = await buildEnd(api, call, followed.end);
+        const { calls, finish } = await readEnd(api, call, followed.end);
         return `${print(chunks.end(calls, finish, call.segment.usage))}data: [DONE]\n\n`;
       }
       const problem = toProblem(followed);

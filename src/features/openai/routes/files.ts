@@ -17,8 +17,7 @@ import type { ApiContext } from '../../../api/context.ts';
 import { answerUpload } from '../../../api/idempotency-key.ts';
 import { buildList, LIST_QUERY, parseListPart } from '../list-part.ts';
 import { readForm, type FormFile } from '../read-form.ts';
-import { fail } from '../read-parts.ts';
-import { conflict, requireFound, notFound, Problem } from '../../../api/problem.ts';
+import { conflict, fieldProblem, requireFound, notFound, Problem } from '../../../api/problem.ts';
 import { defineRoute, defineRead, type AnyRequest, type Route } from '../../../api/route.ts';
 
 const file = z.looseObject({
@@ -37,7 +36,7 @@ const postFile = defineRoute({
   body: z.strictObject({}),
   answers: { 200: { description: 'The file', schema: file } },
   async handle(request, { context }) {
-    if (request.lines === null) return fail('file', 'expected a body of the type multipart/form-data');
+    if (request.lines === null) throw fieldProblem('file', 'expected a body of the type multipart/form-data');
     const { headers } = request;
     const bytesMax = context.config.limits.batchBytes;
     return await readForm(request.lines, { headers, bytesMax }, (form) => upload(context, request, form));
@@ -86,16 +85,16 @@ function checkFields(fields: ReadonlyMap<string, string>): void {
     if (!name.startsWith('expires_after')) continue;
     if (name === 'expires_after[anchor]' && value === 'created_at') continue;
     if (name === 'expires_after[seconds]' && /^[1-9]\d{0,9}$/.test(value)) continue;
-    fail(
+    throw fieldProblem(
       name,
       `expected anchor "created_at" and a positive number of seconds, got ${JSON.stringify(cutHead(value, 100))}`,
     );
   }
 
   const purpose = fields.get('purpose');
-  if (purpose === undefined) fail('purpose', 'expected batch');
+  if (purpose === undefined) throw fieldProblem('purpose', 'expected batch');
   if (purpose !== 'batch')
-    fail('purpose', `expected batch; ${JSON.stringify(cutHead(purpose ?? '', 100))} is not supported`);
+    throw fieldProblem('purpose', `expected batch; ${JSON.stringify(cutHead(purpose ?? '', 100))} is not supported`);
 }
 
 const getFiles = defineRead({

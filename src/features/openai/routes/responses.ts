@@ -3,7 +3,6 @@
 import { z } from 'zod';
 import { OPENAI_FORM } from '../error-shape.ts';
 import { ResponseEvents, responseObject, type ResponseEvent } from '../rules/response-objects.ts';
-import { hideResponse } from '../client-calls.ts';
 import type { Answer } from '../../../api/answer.ts';
 import {
   answerStreamed,
@@ -19,17 +18,17 @@ import {
 } from '../answer-call.ts';
 import { beginCall, parseConversation } from '../begin-call.ts';
 import { answerCallHeaders, atBothPlaces } from '../list-part.ts';
-import { fail } from '../read-parts.ts';
 import { readResponse } from '../read-response.ts';
 import {
   buildIdentity,
   conversationTarget,
   findResponse,
+  hideResponse,
   readState,
   responseNow,
   withItems,
 } from '../response-call.ts';
-import { conflict } from '../../../api/problem.ts';
+import { conflict, fieldProblem } from '../../../api/problem.ts';
 import { type ANSWERED, defineEffect, defineRoute, type AnyRequest, type Route, type Api } from '../../../api/route.ts';
 
 const answers = {
@@ -111,7 +110,8 @@ const getResponse = defineRoute({
     const call = await findResponse(api, request.params.responseId, { isSentWhole: !isStreaming });
     if (!isStreaming) return { status: 200, body: await responseNow(api, call), headers: toHeaders(call) };
     const { starting_after: after = '-1' } = request.query;
-    if (!/^(?:-1|\d{1,9})$/.test(after)) fail('starting_after', 'expected the sequence_number of an event');
+    if (!/^(?:-1|\d{1,9})$/.test(after))
+      throw fieldProblem('starting_after', 'expected the sequence_number of an event');
     return await answerStreamed(api, request, call, printEvents(api, call, Number(after)));
   },
 });

@@ -4,7 +4,7 @@ import { sql } from '../../../database/drizzle.ts';
 import { joinText, listToolUses, type ContentBlock } from '../../../core/content.ts';
 import type { CallerNames, CallerRequest } from '../../../core/input-options.ts';
 import { callerCallId } from '../../../core/client-ids.ts';
-import type { StoredHistory, StoredSaid } from '../rules/conversation.ts';
+import type { StoredHistory } from '../rules/history.ts';
 import { BETWEEN, type WantedCall } from '../rules/segment.ts';
 import { ERASING } from '../../../core/session-key.ts';
 import type { KeyedRequest } from '../../../database/idempotency.ts';
@@ -172,7 +172,11 @@ const SAID_MAX = 2_000;
 /** The texts of a session's active path, oldest first; of a prompt, the text of its sender. */
 export async function readSaid(db: ViewDatabase, sessionKey: string): Promise<StoredHistory> {
   const { rows } = await db.query<
-    Omit<StoredSaid, 'texts'> & { [column: string]: unknown; content: ContentBlock[]; body: string | null }
+    Omit<StoredHistory['entries'][number], 'texts'> & {
+      [column: string]: unknown;
+      content: ContentBlock[];
+      body: string | null;
+    }
   >(sql`
     select e.id, e.role, e.kind, e.content,
       (select part ->> 'text' from json_array_elements(e.parts) as part where part ->> 'name' = 'clean-body' limit 1) as body

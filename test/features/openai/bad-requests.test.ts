@@ -2,10 +2,10 @@
 // that OpenAI's clients expect, and stores nothing. Method: forty of them against the API, and the
 // rows before and after.
 import { expect, test } from 'vitest';
-import { ADMIN_KEY } from '../api/api-rig.ts';
-import { useApiRig } from '../api/use-api-rig.ts';
-import { countEntries } from '../rows/entries.ts';
-import { countInputs } from '../rows/inputs.ts';
+import { ADMIN_KEY } from '../../api/api-rig.ts';
+import { useApiRig } from '../../api/use-api-rig.ts';
+import { countEntries } from '../../rows/entries.ts';
+import { countInputs } from '../../rows/inputs.ts';
 
 const holder = useApiRig();
 

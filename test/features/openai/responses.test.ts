@@ -3,9 +3,9 @@
 // the official package as an application uses it.
 import OpenAI from 'openai';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { apiKey, openServiceRig } from '../service/rig/service-rig.ts';
-import { waitUntil } from '../crash/rig/wait-until.ts';
-import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { apiKey, openServiceRig } from '../../service/rig/service-rig.ts';
+import { waitUntil } from '../../crash/rig/wait-until.ts';
+import { shareAmongTests } from '../../servers/share-among-tests.ts';
 
 const SOON_MS = 240_000;
 const OTHER_KEY = 'hf_another_key_0123456789';

@@ -1,8 +1,8 @@
 // The history of a client, whose calls have arguments with integers that JavaScript rounds.
 import { expect, test } from 'vitest';
-import { ADMIN_KEY } from '../api/api-rig.ts';
-import { useApiRig } from '../api/use-api-rig.ts';
-import { readEntries } from '../rows/entries.ts';
+import { ADMIN_KEY } from '../../api/api-rig.ts';
+import { useApiRig } from '../../api/use-api-rig.ts';
+import { readEntries } from '../../rows/entries.ts';
 
 const holder = useApiRig();
 const ARGUMENTS = '{"id":9007199254740993,"ids":[-12345678901234567890]}';

@@ -7,11 +7,11 @@ import { generateText, isStepCount, tool, type ModelMessage } from 'ai';
 import OpenAI from 'openai';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { runCli } from '../cli/run-cli.ts';
-import { readEntries } from '../rows/entries.ts';
-import { removeEvents } from '../rows/events.ts';
-import { apiKey, openServiceRig } from '../service/rig/service-rig.ts';
-import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { runCli } from '../../cli/run-cli.ts';
+import { readEntries } from '../../rows/entries.ts';
+import { removeEvents } from '../../rows/events.ts';
+import { apiKey, openServiceRig } from '../../service/rig/service-rig.ts';
+import { shareAmongTests } from '../../servers/share-among-tests.ts';
 
 const OTHER_KEY = 'hf_another_key_0123456789';
 const holder = {} as { rig: Awaited<ReturnType<typeof openServiceRig>>; url: string };

@@ -1,7 +1,7 @@
 // A form with a file, without a server: what only a client that never stops would send.
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { readForm } from '../../src/features/openai/read-form.ts';
+import { readForm } from '../../../src/features/openai/read-form.ts';
 
 const headers = { 'content-type': 'multipart/form-data; boundary=b' };
 const file = (name: string): string =>

@@ -3,17 +3,17 @@
 // against the script.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { apiKey, openServiceRig, type ServiceRig } from '../service/rig/service-rig.ts';
-import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { isLongForm } from '../servers/test-form.ts';
-import { seedOfRun } from '../crash/rig/random-of.ts';
-import { waitUntil } from '../crash/rig/wait-until.ts';
-import { changeToolCalls } from '../rows/calls.ts';
-import { readDeadLetters } from '../rows/dead-letters.ts';
-import { changeDoorbells } from '../rows/doorbells.ts';
-import { readEntries } from '../rows/entries.ts';
-import { ago, grouped, not, now } from '../rows/table.ts';
-import { readTurns } from '../rows/turns.ts';
+import { apiKey, openServiceRig, type ServiceRig } from '../../service/rig/service-rig.ts';
+import { shareAmongTests } from '../../servers/share-among-tests.ts';
+import { isLongForm } from '../../servers/test-form.ts';
+import { seedOfRun } from '../../crash/rig/random-of.ts';
+import { waitUntil } from '../../crash/rig/wait-until.ts';
+import { changeToolCalls } from '../../rows/calls.ts';
+import { readDeadLetters } from '../../rows/dead-letters.ts';
+import { changeDoorbells } from '../../rows/doorbells.ts';
+import { readEntries } from '../../rows/entries.ts';
+import { ago, grouped, not, now } from '../../rows/table.ts';
+import { readTurns } from '../../rows/turns.ts';
 import { answerOf, faultsOfChunks } from './check-chunks.ts';
 import { readStream, type ReadStream } from './read-stream.ts';
 

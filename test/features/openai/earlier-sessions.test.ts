@@ -6,13 +6,13 @@ import { readdirSync } from 'node:fs';
 import OpenAI from 'openai';
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { layOut } from '../../src/database/migrate.ts';
-import { addInputs } from '../rows/inputs.ts';
-import { addSessions } from '../rows/sessions.ts';
-import { withTestDatabase } from '../servers/postgres.ts';
-import { openServiceRig } from '../service/rig/service-rig.ts';
+import { layOut } from '../../../src/database/migrate.ts';
+import { addInputs } from '../../rows/inputs.ts';
+import { addSessions } from '../../rows/sessions.ts';
+import { withTestDatabase } from '../../servers/postgres.ts';
+import { openServiceRig } from '../../service/rig/service-rig.ts';
 
-const OLD = readdirSync(new URL('../../migrations/', import.meta.url)).filter((name) => name < '0053');
+const OLD = readdirSync(new URL('../../../migrations/', import.meta.url)).filter((name) => name < '0053');
 const NAMES = ['Shop-A', 'shop-a'];
 const keyOf = (name: string): string => `hf_key_of_the_shop_${Buffer.from(name).toString('hex')}`;
 const oldKey = (name: string, text: string): string =>

@@ -1,6 +1,7 @@
 // The history that a client of an OpenAI-compatible endpoint sends, compared with the stored one.
 import { describe, expect, test } from 'vitest';
-import { partHistory, type ClientEntry, type StoredHistory } from '../../src/features/openai/rules/conversation.ts';
+import type { ClientEntry } from '../../../../src/features/openai/rules/conversation.ts';
+import { partHistory, type StoredHistory } from '../../../../src/features/openai/rules/history.ts';
 
 type Line = `${'user' | 'assistant' | 'results'}: ${string}`;
 

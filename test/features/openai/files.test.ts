@@ -4,9 +4,9 @@ import { request, type IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import OpenAI, { toFile } from 'openai';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { apiKey, openServiceRig, type RunningProcess, type ServiceRig } from '../service/rig/service-rig.ts';
-import { waitUntil } from '../crash/rig/wait-until.ts';
-import { changeBatches, countBatches, readBatchItems } from '../rows/batches.ts';
+import { apiKey, openServiceRig, type RunningProcess, type ServiceRig } from '../../service/rig/service-rig.ts';
+import { waitUntil } from '../../crash/rig/wait-until.ts';
+import { changeBatches, countBatches, readBatchItems } from '../../rows/batches.ts';
 import {
   changeClientFiles,
   countClientBatches,
@@ -14,11 +14,11 @@ import {
   countClientFiles,
   readClientFileParts,
   readClientFiles,
-} from '../rows/client-files.ts';
-import { deleteUploads } from '../rows/refuse-writes.ts';
-import { readSessions } from '../rows/sessions.ts';
-import { now } from '../rows/table.ts';
-import { shareAmongTests } from '../servers/share-among-tests.ts';
+} from '../../rows/client-files.ts';
+import { deleteUploads } from '../../rows/refuse-writes.ts';
+import { readSessions } from '../../rows/sessions.ts';
+import { now } from '../../rows/table.ts';
+import { shareAmongTests } from '../../servers/share-among-tests.ts';
 
 const SOON_MS = 240_000;
 const LINE_BYTES_MAX = 2_000;
