@@ -4,8 +4,7 @@ import type { z } from 'zod';
 import { cronInput, cronPatch } from '../features/crons/config.ts';
 import * as answers from './answers.ts';
 import * as budgets from './budgets.ts';
-import { batchPatch, batchRequest } from './batch-requests.ts';
-import * as batches from './batches.ts';
+import * as batches from '../features/batches/contract.ts';
 import * as bulkActions from './bulk-actions.ts';
 import * as crons from '../features/crons/contract.ts';
 import * as deadLetters from './dead-letters.ts';
@@ -30,9 +29,9 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   AttentionEntry: overview.attentionEntry,
   Batch: batches.batch,
   BatchItem: batches.batchItemView,
-  BatchPatch: batchPatch,
+  BatchPatch: batches.batchPatch,
   Budget: budgets.budget,
-  BatchRequest: batchRequest,
+  BatchRequest: batches.batchRequest,
   BatchResult: batches.batchResult,
   BulkAction: bulkActions.bulkAction,
   BulkItem: bulkActions.bulkItem,

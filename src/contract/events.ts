@@ -4,7 +4,7 @@ import { PRICE_TIERS } from '../core/prices.ts';
 import { BATCH_OUTCOMES, PAUSE_REASONS } from '../features/batches/rules/batch.ts';
 import { BULK_STATUSES } from '../features/bulk-actions/rules.ts';
 import { MESSAGE_STATUSES, TURN_STATUSES } from '../core/statuses.ts';
-import { counts, hop } from './batches.ts';
+import { counts, hop } from '../features/batches/contract.ts';
 import { budget } from './budgets.ts';
 import { costFields, costOf } from './costs.ts';
 import { fault } from './faults.ts';

@@ -1,6 +1,6 @@
 // The options of inputs over HTTP: what is refused, and what a turn gets.
 import { describe, expect, test } from 'vitest';
-import { batchRig } from '../batches/batch-rig.ts';
+import { batchRig } from '../features/batches/batch-rig.ts';
 import { endGathering } from '../rows/doorbells.ts';
 import { readInputs } from '../rows/inputs.ts';
 import { readSessions } from '../rows/sessions.ts';

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { startScriptedModel, type ScriptedModel } from '../../scripted-model/scripted-model.ts';
 import { agentOf } from '../../src/config.ts';
 import type { Tool } from '../../src/tools/tool.ts';
-import { batchRig } from '../batches/batch-rig.ts';
+import { batchRig } from '../features/batches/batch-rig.ts';
 import { png } from '../requests/rig/png.ts';
 import { changeInputs } from '../rows/inputs.ts';
 import { withFields } from '../rows/table.ts';

@@ -2,7 +2,7 @@
 // What a page does is checked in the API.
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { batchRig } from '../batches/batch-rig.ts';
+import { batchRig } from '../features/batches/batch-rig.ts';
 import { violationsOn } from './axe.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
 import { looks } from './looks.ts';

@@ -1,6 +1,6 @@
 // The filters of lists: each is in the URL, and is what the service is asked for.
 import { expect, test } from 'vitest';
-import { batchRig } from '../batches/batch-rig.ts';
+import { batchRig } from '../features/batches/batch-rig.ts';
 import { violationsOn } from './axe.ts';
 import { useDashboard } from './dashboard-rig.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { ADMIN_KEY } from '../api/api-rig.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
-import { batchRig } from '../batches/batch-rig.ts';
+import { batchRig } from '../features/batches/batch-rig.ts';
 import { makeFolder } from './make-folder.ts';
 import { runCli } from './run-cli.ts';
 

@@ -8,7 +8,7 @@ import { fires, readNewestFires } from '../../src/features/crons/views.ts';
 import { readTaggedUsage, viewTopCosts } from '../../src/features/costs/views.ts';
 import { runs, viewFamily } from '../../src/features/subagents/views.ts';
 import { DEAD_LETTER_GROUPS, readTrends } from '../../src/features/dead-letters/views.ts';
-import { batchItems } from '../../src/features/batches/views/batch-items.ts';
+import { batchItems } from '../../src/features/batches/views/items.ts';
 import { countDeliveries, findDeliveriesOf, readDeliveries, readLog } from '../../src/features/deliveries/views.ts';
 import { ID_KINDS } from '../../src/contract/answers.ts';
 import { findByCode, findByIds, findByText, findByEnd } from '../../src/kernel/views/find-things.ts';

@@ -27,10 +27,8 @@ import {
   endBatch,
   HAS_OPEN_WORK_SQL,
   passPilot,
-  pauseBatch,
   readMeasuredRounds,
   readOpenBatches,
-  resumeForGuard,
   setWay,
   type EndReport,
   type JudgedBatch,
@@ -40,7 +38,7 @@ import type { Tracing } from '../../tracing.ts';
 import { workOff } from '../../work-off.ts';
 import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { OFTEN, trims } from '../../kernel/queue/start-rounds.ts';
-import { trimBatches } from './store/control.ts';
+import { pauseBatch, resumeForGuard, trimBatches } from './store/control.ts';
 
 /** The reason of the ends of runs. */
 const CANCELLED = 'The batch was cancelled.';

@@ -1,14 +1,12 @@
 // Batches: submitted, shown, controlled, and their results.
 import { parseReceiver } from '../../core/channel-address.ts';
 import { deleted } from '../../contract/answers.ts';
-import type { BatchView } from '../../contract/batches.ts';
 import { z } from 'zod';
 import { toMicros } from '../../core/prices.ts';
-import { controlBatch, deleteBatch, editBatch } from './submit-batch.ts';
+import { controlBatch, deleteBatch, patchBatch } from './submit-batch.ts';
 import type { BatchCommand, BatchControl } from './store/control.ts';
-import { batchItems } from './views/batch-items.ts';
+import { batchItems, resultLines } from './views/items.ts';
 import { batches } from './views/batches.ts';
-import { resultLines } from './batch-results.ts';
 import type { ApiContext } from '../../api/context.ts';
 import { isItemNumber } from '../../api/cursor.ts';
 import { fieldProblem, conflict, requireFound, notFound } from '../../api/problem.ts';
@@ -21,9 +19,8 @@ import {
   type NoFields,
   type Route,
 } from '../../api/route.ts';
-import * as requests from '../../contract/batch-requests.ts';
-import * as schemas from '../../contract/batches.ts';
-import { estimateLines, estimateList, submitLines, submitList } from './read-batch.ts';
+import * as schemas from './contract.ts';
+import { answerLines, answerList } from './answer-submission.ts';
 
 /** The largest JSON body of a batch; lines have a limit of their own. */
 const JSON_BYTES_MAX = 16_777_216;
@@ -38,8 +35,8 @@ const postBatch = defineRoute({
     'Submit a batch, as JSON with items or as application/x-ndjson with an item per line and the settings in the query',
   isLong: true,
   takesLines: { bodyBytesMax: JSON_BYTES_MAX },
-  query: requests.batchQuery,
-  body: requests.batchRequest,
+  query: schemas.batchQuery,
+  body: schemas.batchRequest,
   answers: {
     200: { description: 'With dryRun: what it would cost; nothing is stored', schema: schemas.batchEstimate },
     201: { description: 'The batch', schema: schemas.batch },
@@ -48,18 +45,16 @@ const postBatch = defineRoute({
   },
   async handle(request, { context }) {
     const { query, body, lines, principal, idempotency, headers } = request;
-    const { dryRun, deliver, format = null, ...rest } = query;
-    const common = { createdBy: principal.name, idempotency };
+    const { dryRun, deliver, format, ...rest } = query;
+    const common = { createdBy: principal.name, idempotency, isDryRun: dryRun === 'true' };
     if (lines !== null) {
       const settings = { ...rest, ...(deliver === undefined ? {} : { deliver: parseReceiver(deliver) }) };
       const isGzip = headers['content-encoding']?.trim().toLowerCase() === 'gzip';
-      const submitting = dryRun === 'true' ? estimateLines : submitLines;
-      return submitting(context, { ...common, settings }, { body: lines, isGzip, format, query });
+      return answerLines(context, { ...common, settings }, { body: lines, isGzip, format, query });
     }
     refuseQuery(rest);
     const { items = [], ...settings } = body;
-    const submitting = dryRun === 'true' ? estimateList : submitList;
-    return submitting(context, { ...common, settings }, items);
+    return answerList(context, { ...common, settings }, items);
   },
 });
 
@@ -75,7 +70,7 @@ const getBatches = defineList({
   operationId: 'listBatches',
   path: '/v1/batches',
   summary: 'Batches, newest first',
-  filter: requests.batchFilter,
+  filter: schemas.batchFilter,
   shows: { description: 'A page of batches', item: schemas.batch },
   list: ({ query }, page, { context }) => batches.list(context.views, query, page),
 });
@@ -88,17 +83,18 @@ const getBatch = defineRead({
   read: ({ params }, { context }) => findBatch(context, params.id),
 });
 
-const patchBatch = defineRoute({
+const changeBatch = defineRoute({
   operationId: 'updateBatch',
   method: 'PATCH',
   path: '/v1/batches/{id}',
   summary: 'Change settings of a batch that has not ended',
-  body: requests.batchPatch,
+  body: schemas.batchPatch,
   answers: shown,
   async handle({ params, body }, { context }) {
     const { maxCostUsd, ...rest } = body;
     const cost = maxCostUsd === undefined ? {} : { maxCostMicros: maxCostUsd === null ? null : toMicros(maxCostUsd) };
-    refuse(await editBatch(context.service, params.id, { ...rest, ...cost }), params.id, 'be changed');
+    const { database, publish } = context.service;
+    refuse(publish(await patchBatch(database, params.id, { ...rest, ...cost })), params.id, 'be changed');
     return { status: 200, body: await findBatch(context, params.id) };
   },
 });
@@ -119,7 +115,7 @@ const getItems = defineList({
   operationId: 'listBatchItems',
   path: '/v1/batches/{id}/items',
   summary: 'The items of a batch, in input order',
-  filter: requests.itemFilter,
+  filter: schemas.itemFilter,
   shows: { description: 'A page of items', item: schemas.batchItemView },
   pages: { isKey: isItemNumber },
   async list({ params, query }, page, { context }) {
@@ -134,7 +130,7 @@ const getResults = defineRoute({
   path: '/v1/batches/{id}/results',
   summary: 'The results of a batch as lines, in input order, also while it runs',
   isLong: true,
-  query: requests.resultsQuery,
+  query: schemas.resultsQuery,
   answers: {
     200: {
       description: 'A line per item: a `BatchResult`, or with `format=openai` a line of its batch files',
@@ -202,7 +198,7 @@ const cancelBatch = commandRoute({
   verb: 'cancel',
   summary:
     'Cancel a batch: items that have not started are cancelled; with running "stop", its running turns are aborted',
-  body: requests.cancelRequest,
+  body: schemas.cancelRequest,
   done: 'be cancelled',
   command: ({ running }) => ({ kind: 'cancel', stopsRunning: running === 'stop' }),
 });
@@ -211,7 +207,7 @@ const retryFailed = commandRoute({
   operationId: 'retryFailedItems',
   verb: 'retry-failed',
   summary: 'Retry failed and expired items: all, those with one error code, or a list',
-  body: requests.retryRequest,
+  body: schemas.retryRequest,
   done: 'retry its items',
   command: ({ code, n }) => ({ kind: 'retry-failed', code: code ?? null, ns: n ?? null }),
 });
@@ -225,7 +221,7 @@ function refuse(result: BatchControl, id: string, done: string): void {
   throw conflict(`The batch is ${result.status}, so it cannot ${done}.`);
 }
 
-async function findBatch({ views }: ApiContext, id: string): Promise<BatchView> {
+async function findBatch({ views }: ApiContext, id: string): Promise<schemas.BatchView> {
   return requireFound(await batches.find(views, id), `batch ${id}`);
 }
 
@@ -233,7 +229,7 @@ export const routes: Route[] = [
   postBatch,
   getBatches,
   getBatch,
-  patchBatch,
+  changeBatch,
   removeBatch,
   getItems,
   getResults,

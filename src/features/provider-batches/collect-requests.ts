@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import { formatCustomId } from './rules/request-end.ts';
 import { decideRefusal } from './rules/submission.ts';
 import type { SubmitOutcome } from './batch-port.ts';
-import { pauseRefused } from '../batches/store/guard.ts';
+import { pauseRefused } from '../batches/store/control.ts';
 import { returnRequests } from './store/follow-submissions.ts';
 import { storeResults } from './store/store-results.ts';
 import { beginSubmission, noteSubmitted, noteUnknown, openSubmission, readParams } from './store/submissions.ts';

@@ -17,12 +17,12 @@ export interface Safeguard {
   title: string;
 }
 
-const lane = 'test/workers/provider-lane.test.ts';
-const proofs = 'test/workers/provider-lane-proofs.test.ts';
+const lane = 'test/features/provider-batches/lane.test.ts';
+const proofs = 'test/features/provider-batches/lane-proofs.test.ts';
 const submissions = 'src/features/provider-batches/store/submissions.ts';
 const migration = 'migrations/0019_provider_lane.sql';
 const results = 'src/features/provider-batches/store/store-results.ts';
-const control = 'test/batches/control.test.ts';
+const control = 'test/features/batches/control.test.ts';
 const budgets = 'test/features/budgets/turns.test.ts';
 const blocks = 'test/turn/model-blocks.test.ts';
 const models = 'src/kernel/turn/model-states.ts';
@@ -133,7 +133,7 @@ export const safeguards: readonly Safeguard[] = [
     file: 'src/features/provider-batches/ask-by-batch.ts',
     find: 'callNo: nextCallNo(turn.journal.at)',
     replace: 'callNo: turn.journal.at.progress.calls + 1',
-    test: 'test/turn/batch-hops.test.ts',
+    test: 'test/features/provider-batches/ask-by-batch.test.ts',
     title: 'is parked after its request is stored',
   },
   {

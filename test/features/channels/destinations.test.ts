@@ -5,7 +5,7 @@ import { loadConfig, type Config } from '../../../src/config.ts';
 import { cronInput } from '../../../src/features/crons/config.ts';
 import { addressOfChat } from '../../../src/config/schema-channels.ts';
 import { toReceiver } from '../../../src/api/deliver-to.ts';
-import { batchQuery } from '../../../src/contract/batch-requests.ts';
+import { batchQuery } from '../../../src/features/batches/contract.ts';
 import { parseReceiver } from '../../../src/core/channel-address.ts';
 import { decideTarget } from '../../../src/kernel/rules/message-route.ts';
 import { toDefinition } from '../../../src/features/crons/use-cases.ts';

@@ -3,7 +3,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import type { BatchEstimateView } from '../../../contract/batches.ts';
+import type { BatchEstimateView } from '../contract.ts';
 import { parseDuration } from '../../../core/time.ts';
 import { MESSAGE_VIAS } from '../../../core/inbound.ts';
 import { dollarsText, WAIT_SECONDS_MAX, watchBatch } from './batch-watch.ts';

@@ -1,6 +1,6 @@
 // `holdfast batch watch`: a batch as it proceeds, until it is over. Its progress as text is a bar
 // that is drawn again on a terminal, and lines in a pipe. The exit code says how it ended.
-import type { BatchView } from '../../../contract/batches.ts';
+import type { BatchView } from '../contract.ts';
 import { EXIT, type ExitCode } from '../../../cli/cli-error.ts';
 import type { Terminal } from '../../../cli/terminal.ts';
 import type { ApiClient } from '../../../cli/api-client.ts';

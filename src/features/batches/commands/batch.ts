@@ -1,6 +1,6 @@
 // `holdfast batch`: batches and their items, listed, shown and controlled. Their upload, their
 // progress and their results have files of their own.
-import type { BatchView } from '../../../contract/batches.ts';
+import type { BatchView } from '../contract.ts';
 import { InvalidArgumentError } from 'commander';
 import type { ApiClient } from '../../../cli/api-client.ts';
 import { costText, countDone, dollarsText, watch } from './batch-watch.ts';

@@ -36,6 +36,9 @@ export const PAUSE_REASONS = [
 ] as const;
 export type PauseReason = (typeof PAUSE_REASONS)[number];
 
+export const LINE_FORMATS = ['holdfast', 'anthropic', 'openai'] as const;
+export type LineFormat = (typeof LINE_FORMATS)[number];
+
 /** The way of a round of calls. */
 export const HOP_VIAS = ['live', 'provider-batch'] as const satisfies Way[];
 
@@ -128,6 +131,14 @@ export function inputOfItem(
     ...(expiresAt === undefined ? {} : { expiresAt }),
     deliver: body.deliver ?? null,
   };
+}
+
+/** What is wrong with an item, and where. */
+export interface ItemFault {
+  path: string;
+  message: string;
+  /** The fault is an agent that does not exist. */
+  isUnknownAgent?: true;
 }
 
 /** A client's request for a batch. */

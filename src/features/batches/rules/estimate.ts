@@ -61,58 +61,57 @@ export interface ItemPrompt {
   price: PriceRow | null;
 }
 
+/**
+ * The ways to ask: live, through batches of the provider by the cache hit rate, and the same when
+ * nothing is found in the cache and, if `cache` is `auto`, nothing is put there.
+ */
+const ESTIMATED = ['live', 'at100', 'at90', 'at50', 'cold'] as const;
+type EstimatedWay = (typeof ESTIMATED)[number];
+
 /** Costs in micro-dollars; null: a model of the batch has no price. */
 export interface BatchEstimate {
   items: number;
   inputTokens: number;
   outputTokens: number;
-  liveMicros: number | null;
-  /** Through batches of the provider, by the cache hit rate. */
-  batchMicros: { at100: number | null; at90: number | null; at50: number | null };
-  /**
-   * The same when nothing is found in the cache and, if `cache` is `auto`, nothing is put there.
-   */
-  coldBatchMicros: number | null;
+  micros: Record<EstimatedWay, number | null>;
 }
 
 /** An estimate of no items. */
 export function emptyEstimate(): BatchEstimate {
-  return {
-    items: 0,
-    inputTokens: 0,
-    outputTokens: 0,
-    liveMicros: 0,
-    batchMicros: { at100: 0, at90: 0, at50: 0 },
-    coldBatchMicros: 0,
-  };
+  return { items: 0, inputTokens: 0, outputTokens: 0, micros: { live: 0, at100: 0, at90: 0, at50: 0, cold: 0 } };
 }
 
 /** The estimate with one more item, of one call. */
 export function withItem(estimate: BatchEstimate, item: ItemPrompt, cache: CacheSetting): BatchEstimate {
   const { price, promptTokens, prefixTokens, isFirst } = item;
   const isCached = promptTokens >= cacheTokensMinOf(item.model);
-  const plus = (sum: number | null, tier: PriceTier, markers: CacheMarkers, hitRate: number): number | null => {
-    if (sum === null || price === null) return null;
-    const call = { promptTokens, prefixTokens, readTokens: prefixTokens * hitRate, outputTokens: OUTPUT_TOKENS };
-    return sum + cachedCallMicros(price, call, { tier, markers: isCached ? markers : 'off' });
-  };
   const kept = cache === 'auto' ? '5m' : cache;
-  const { at100, at90, at50 } = estimate.batchMicros;
+  const ways: Record<EstimatedWay, { tier: PriceTier; markers: CacheMarkers; hitRate: number }> = {
+    live: { tier: 'standard', markers: '5m', hitRate: isFirst ? 0 : 1 },
+    at100: { tier: 'batch', markers: kept, hitRate: 1 },
+    at90: { tier: 'batch', markers: kept, hitRate: 0.9 },
+    at50: { tier: 'batch', markers: kept, hitRate: 0.5 },
+    cold: { tier: 'batch', markers: cache === 'auto' ? 'off' : cache, hitRate: 0 },
+  };
+  const micros = { ...estimate.micros };
+  for (const way of ESTIMATED) {
+    const { tier, markers, hitRate } = ways[way];
+    const call = { promptTokens, prefixTokens, readTokens: prefixTokens * hitRate, outputTokens: OUTPUT_TOKENS };
+    const sum = micros[way];
+    micros[way] =
+      sum === null || price === null
+        ? null
+        : sum + cachedCallMicros(price, call, { tier, markers: isCached ? markers : 'off' });
+  }
   return {
     items: estimate.items + 1,
     inputTokens: estimate.inputTokens + promptTokens,
     outputTokens: estimate.outputTokens + OUTPUT_TOKENS,
-    liveMicros: plus(estimate.liveMicros, 'standard', '5m', isFirst ? 0 : 1),
-    batchMicros: {
-      at100: plus(at100, 'batch', kept, 1),
-      at90: plus(at90, 'batch', kept, 0.9),
-      at50: plus(at50, 'batch', kept, 0.5),
-    },
-    coldBatchMicros: plus(estimate.coldBatchMicros, 'batch', cache === 'auto' ? 'off' : cache, 0),
+    micros,
   };
 }
 
 /** The cheaper way. */
-export function recommendedWay({ liveMicros, coldBatchMicros }: BatchEstimate): Way {
-  return liveMicros !== null && coldBatchMicros !== null && coldBatchMicros < liveMicros ? 'provider-batch' : 'live';
+export function recommendedWay({ micros: { live, cold } }: BatchEstimate): Way {
+  return live !== null && cold !== null && cold < live ? 'provider-batch' : 'live';
 }

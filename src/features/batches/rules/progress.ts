@@ -40,8 +40,8 @@ export interface HopTimes {
   answered: number;
   /** Its last submission; null: none has been accepted by the provider. */
   lastSubmittedAtMs: number | null;
-  /** When all of its calls had ended; null: some have not. */
-  endedAtMs: number | null;
+  /** When all of its calls had ended, in ISO 8601; null: some have not. */
+  endedAt: string | null;
   /** The shortest and the longest of its submissions that have ended; null: none has. */
   shortestMs: number | null;
   longestMs: number | null;
@@ -112,7 +112,7 @@ export function endByHops(
   const shortest = hops.flatMap(({ shortestMs }) => shortestMs ?? []);
   const longest = hops.flatMap(({ longestMs }) => longestMs ?? []);
   if (pending > 0 || shortest.length === 0 || longest.length === 0) return null;
-  const open = hops.find(({ endedAtMs }) => endedAtMs === null);
+  const open = hops.find(({ endedAt }) => endedAt === null);
   const lastEnded = open === undefined ? (hops.at(-1)?.n ?? 0) : open.n - 1;
   const left = Math.max(1, hopsOfMost(hops) - lastEnded);
   const startedMs = open?.lastSubmittedAtMs ?? nowMs;

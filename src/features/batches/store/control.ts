@@ -1,15 +1,16 @@
 // What people do to a batch: pause, resume, cancel, retry what failed, change its settings, delete
 // it. Each is one statement that also stores the key of its request; what the state does not allow
-// changes nothing and answers the state.
+// changes nothing and answers the state. Guards pause and resume it by statements of their own.
 import type { z } from 'zod';
-import { UPLOAD_HOURS, type BatchStatus } from '../rules/batch.ts';
+import { UPLOAD_HOURS, type BatchStatus, type PauseReason } from '../rules/batch.ts';
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
-import type { batchPatch } from '../../../contract/batch-requests.ts';
+import type { batchPatch } from '../contract.ts';
 import { changedCapsSql } from './batch-cap.ts';
 import type { Database } from '../../../database/database.ts';
 import { insertServiceEventsSql } from '../../../kernel/events/events.ts';
 import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
+import { LASTING_RETRY_MS } from '../../../database/passing-faults.ts';
 import { afterOfRings, RINGS_SQL, type NeededRing } from '../../../kernel/queue/rings.ts';
 
 /**
@@ -38,13 +39,12 @@ interface CommandParts {
   locking: string;
   /** SQL of whether the state of the batch `b` allows the change. */
   allowed: string;
-  /** CTEs that carry it out on `held`, the batch before the change. */
+  /** CTEs that carry it out on `held`, the batch before the change, and write its event. */
   change: string;
-  event: string;
 }
 
 /** A command with an Idempotency-Key; `more` are the values that it alone has. */
-function buildCommand({ allowed, change, event, ...facts }: CommandParts) {
+function buildCommand({ allowed, change, ...facts }: CommandParts) {
   return literalQuery({
     ...facts,
     pool: 'views',
@@ -60,15 +60,28 @@ function buildCommand({ allowed, change, event, ...facts }: CommandParts) {
 ),
 held as materialized (select * from found b where ${allowed}),
 ${change},
-${keyedSql(`select json_build_object('batchId', id) from held`)},
-inserted_events as (
-  ${event}
-)
+${keyedSql(`select json_build_object('batchId', id) from held`)}
 select found.status, found.is_over_cap as "isOverCap", exists (select from held) as "isAllowed" from found`,
   });
 }
 
-const RESUMED = insertServiceEventsSql('changed', 'batch.resumed', `'batchId', id`);
+/** CTEs that pause batches, which `which` chooses. */
+const pausedSql = (which: string, reason: string, detail: string): string => `changed as (
+  update holdfast.batches b
+  set status = 'paused', pause_reason = ${reason}, pause_detail = ${detail}, paused_at = clock_timestamp(), revision = b.revision + 1
+  ${which}
+  returning b.id
+),
+inserted_events as (
+  ${insertServiceEventsSql('changed', 'batch.paused', `'batchId', id, 'reason', ${reason}, 'detail', ${detail}`)}
+)`;
+
+const NOT_PAUSED = 'pause_reason = null, pause_detail = null, paused_at = null';
+
+/** A CTE of the event of the batches `changed` that run again. */
+const RESUMED = `inserted_events as (
+  ${insertServiceEventsSql('changed', 'batch.resumed', `'batchId', id`)}
+)`;
 
 export const pauseByHand = buildCommand({
   name: 'pause-batch-by-hand',
@@ -76,13 +89,11 @@ export const pauseByHand = buildCommand({
     'Pause a batch; one that is paused stays so, also one that a guard would resume by itself. Answers its state before.',
   locking: 'The batch.',
   allowed: `b.status in ('running', 'paused')`,
-  change: `changed as (
-  update holdfast.batches b
-  set status = 'paused', pause_reason = 'manual', pause_detail = null, paused_at = clock_timestamp(), revision = b.revision + 1
-  from held where b.id = held.id and (held.status = 'running' or held.pause_reason in ('budget', 'cost_cap'))
-  returning b.id
-)`,
-  event: insertServiceEventsSql('changed', 'batch.paused', `'batchId', id, 'reason', 'manual', 'detail', null`),
+  change: pausedSql(
+    `from held where b.id = held.id and (held.status = 'running' or held.pause_reason in ('budget', 'cost_cap'))`,
+    `'manual'`,
+    'null',
+  ),
 });
 
 export const resumeBatch = buildCommand({
@@ -92,13 +103,13 @@ export const resumeBatch = buildCommand({
   allowed: `b.status = 'running' or b.status = 'paused' and not b.is_over_cap`,
   change: `changed as (
   update holdfast.batches b
-  set status = 'running', pilot = case when held.pause_reason = 'pilot_done' then null else b.pilot end, pause_reason = null,
-    pause_detail = null, paused_at = null, recent = '', mark_at = clock_timestamp(), revision = b.revision + 1
+  set status = 'running', pilot = case when held.pause_reason = 'pilot_done' then null else b.pilot end, ${NOT_PAUSED},
+    recent = '', mark_at = clock_timestamp(), revision = b.revision + 1
   from held where b.id = held.id and held.status = 'paused'
   returning b.id
 ),
-deleted_minutes as (delete from holdfast.batch_minutes m using changed where m.batch_id = changed.id)`,
-  event: RESUMED,
+deleted_minutes as (delete from holdfast.batch_minutes m using changed where m.batch_id = changed.id),
+${RESUMED}`,
 });
 
 export const cancelBatch = buildCommand({
@@ -109,12 +120,9 @@ export const cancelBatch = buildCommand({
   allowed: `b.status in ('running', 'paused', 'cancelling') or b.status = 'ended' and b.outcome = 'cancelled'`,
   change: `changed as (
   update holdfast.batches b
-  set status = 'cancelling', stops_running = b.stops_running or $stopsRunning::boolean, pause_reason = null, pause_detail = null, paused_at = null,
-    revision = b.revision + 1
+  set status = 'cancelling', stops_running = b.stops_running or $stopsRunning::boolean, ${NOT_PAUSED}, revision = b.revision + 1
   from held where b.id = held.id and held.status <> 'ended'
-  returning b.id
 )`,
-  event: insertServiceEventsSql('changed where false', 'batch.progress', `'batchId', id, 'counts', null`),
 });
 
 // The next attempt of an item is another input: it has another cause key.
@@ -162,8 +170,8 @@ changed as (
   returning b.id, b.max_cost_micros, b.cost_micros
 ),
 -- The end of the batch has removed its cap.
-${changedCapsSql('changed')}`,
-  event: RESUMED,
+${changedCapsSql('changed')},
+${RESUMED}`,
 });
 
 /** The effect of a request on a batch. */
@@ -199,27 +207,21 @@ export type BatchPatch = Omit<z.output<typeof batchPatch>, 'maxCostUsd'> & { max
 
 export const patchBatch = literalQuery({
   name: 'patch-batch',
-  purpose: 'Change settings of a batch that has not ended. $2 names them, $3 has their values. Answers its state.',
+  purpose: 'Change settings of a batch that has not ended. Answers its state.',
   locking: 'The batch.',
-  text: `with found as materialized (select * from holdfast.batches where id = $1 and status <> 'uploading' for no key update),
+  text: `with found as materialized (select * from holdfast.batches where id = $batchId and status <> 'uploading' for no key update),
 changed as (
   update holdfast.batches b
-  set name = case when 'name' = any ($2::text[]) then $3::json ->> 'name' else b.name end,
-    concurrency = coalesce(($3::json ->> 'concurrency')::int, b.concurrency),
-    weight = coalesce(($3::json ->> 'weight')::int, b.weight),
-    max_cost_micros = case when 'maxCostMicros' = any ($2::text[]) then ($3::json ->> 'maxCostMicros')::bigint else b.max_cost_micros end,
-    max_failure_percent = coalesce(($3::json ->> 'maxFailurePercent')::int, b.max_failure_percent),
-    deadline_at = coalesce(clock_timestamp() + ($3::json ->> 'deadlineSeconds')::float8 * interval '1 second', b.deadline_at),
-    via = coalesce($3::json ->> 'via', b.via),
+  set (name, concurrency, weight, max_cost_micros, max_failure_percent, via) = (
+      select n.name, n.concurrency, n.weight, n.max_cost_micros, n.max_failure_percent, n.via from json_populate_record(b, $changes::json) as n),
+    deadline_at = coalesce(clock_timestamp() + $deadlineSeconds::float8 * interval '1 second', b.deadline_at),
     -- Items that are fed from now on take the new way; first items and a choice belong to the one before.
-    probe_to = case when 'via' = any ($2::text[]) then null else b.probe_to end,
-    probe_at = case when 'via' = any ($2::text[]) then null else b.probe_at end,
-    choice = case when 'via' = any ($2::text[]) then null else b.choice end,
-    revision = b.revision + 1,
+    probe_to = case when not $hasWay then b.probe_to end, probe_at = case when not $hasWay then b.probe_at end,
+    choice = case when not $hasWay then b.choice end, revision = b.revision + 1,
     status = case when is_raised then 'running' else b.status end, pause_reason = case when not is_raised then b.pause_reason end,
     pause_detail = case when not is_raised then b.pause_detail end, paused_at = case when not is_raised then b.paused_at end
-  from found, lateral (select found.status = 'paused' and found.pause_reason = 'cost_cap' and 'maxCostMicros' = any ($2::text[])
-    and coalesce(($3::json ->> 'maxCostMicros')::bigint > greatest(found.max_cost_micros, found.cost_micros), true) as is_raised) as cap
+  from found, lateral (select found.status = 'paused' and found.pause_reason = 'cost_cap' and $hasCap::boolean
+    and coalesce($maxCostMicros::bigint > greatest(found.max_cost_micros, found.cost_micros), true) as is_raised) as cap
   where b.id = found.id and found.status <> 'ended'
   returning b.*
 ),
@@ -228,11 +230,70 @@ select status, status <> 'ended' as "isAllowed", false as "isOverCap",
   ${RINGS_SQL} as rings
 from found`,
   pool: 'views',
-  values: (batchId: string, patch: BatchPatch) => [batchId, Object.keys(patch), JSON.stringify(patch)],
+  values: (batchId: string, { deadlineSeconds, maxCostMicros, maxFailurePercent, ...same }: BatchPatch) => ({
+    batchId,
+    deadlineSeconds,
+    maxCostMicros,
+    hasCap: maxCostMicros !== undefined,
+    hasWay: same.via !== undefined,
+    changes: JSON.stringify({ ...same, max_cost_micros: maxCostMicros, max_failure_percent: maxFailurePercent }),
+  }),
   answer: (rows: (ControlRow & { rings: NeededRing[] })[]): Committed<BatchControl> => {
     const answer = toAnswer(rows);
     return answer.kind === 'done' ? { ...answer, after: afterOfRings(rows[0]?.rings ?? []) } : answer;
   },
+});
+
+/** A batch as a guard has judged it: what a person has changed since then stays. */
+export interface Judged {
+  id: string;
+  revision: number;
+}
+
+export const BY_REVISION = `b.id = $id and b.revision = $revision`;
+
+export const pauseBatch = literalQuery({
+  name: 'pause-batch',
+  purpose: 'Pause a batch for a guard, if no person has changed it since the decision.',
+  locking: 'The batch.',
+  text: `with ${pausedSql(`where ${BY_REVISION} and b.status = 'running'`, '$reason::text', '$detail::text')}
+select id from changed`,
+  values: (batch: Judged, verdict: { reason: PauseReason; detail: string }) => ({ ...batch, ...verdict }),
+  answer: (rows) => rows.length > 0,
+});
+
+/**
+ * Pauses the batches whose requests the provider refuses for the key or the account; the requests
+ * wait until a person resumes the batches.
+ */
+export const pauseRefused = literalQuery({
+  name: 'pause-refused',
+  purpose: 'Pause the batches that have requests in a submission which the provider has refused.',
+  locking: 'The batches, in the order of their ids.',
+  text: `with refused as materialized (
+  select b.id from holdfast.batches b
+  where b.status = 'running' and b.id in (
+    select r.batch_id from holdfast.provider_requests r where r.provider_batch_id = $submissionId and r.status = 'assigned')
+  order by b.id for no key update
+),
+${pausedSql(`from refused where b.id = refused.id and b.status = 'running'`, `'provider_refused'`, '$detail::text')}
+select id from changed`,
+  retryMs: LASTING_RETRY_MS,
+  values: (refusal: { submissionId: string; detail: string }) => refusal,
+});
+
+export const resumeForGuard = literalQuery({
+  name: 'resume-batch-for-guard',
+  purpose: 'Resume a batch that a budget or its cap has paused, if no person has changed it since the decision.',
+  locking: 'The batch.',
+  text: `with changed as (
+  update holdfast.batches b set status = 'running', ${NOT_PAUSED}, revision = b.revision + 1
+  where ${BY_REVISION} and b.status = 'paused' and b.pause_reason in ('budget', 'cost_cap')
+  returning b.id
+),
+${RESUMED}
+select id from changed`,
+  values: (batch: Judged) => batch,
 });
 
 /** CTEs that delete what belongs to the batches `deleted`, but for their items. */

@@ -1,17 +1,17 @@
-// What the schedulers decide about open batches: the end, a pause, the end of a pilot. A decision
+// What the schedulers decide about open batches: the end, the way, the end of a pilot. A decision
 // is made from counts that were read, and its statement applies it only if they still allow it.
 import { channelOfTargetSql } from '../../../core/channel-address.ts';
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
-import type { BatchOutcome, PauseReason } from '../rules/batch.ts';
+import type { BatchOutcome } from '../rules/batch.ts';
 import type { BatchState } from '../rules/judge-batch.ts';
 import type { SessionId } from '../../../core/ids.ts';
 import type { CacheSetting } from '../../../core/cache-markers.ts';
 import type { Choice, MeasuredRound } from '../../provider-batches/rules/choose-way.ts';
+import { BY_REVISION, type Judged } from './control.ts';
 import { isCapFreedSql, isCapReachedSql, removedCapsSql } from './batch-cap.ts';
 import { FOLLOW_UPS_SQL } from '../../../kernel/inbox/charged-inputs.ts';
 import { insertServiceEventsSql } from '../../../kernel/events/events.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
-import { LASTING_RETRY_MS } from '../../../database/passing-faults.ts';
 import { deliveryRing } from '../../../kernel/queue/rings.ts';
 
 /** An open batch with what decides about it. */
@@ -50,76 +50,6 @@ export const HAS_OPEN_WORK_SQL = `exists (select from holdfast.batches b where b
   b.status <> 'paused' or b.in_flight > 0 or b.pause_reason in ('budget', 'cost_cap') or b.deadline_at <= statement_timestamp()
   or b.answered + b.silent + b.failed + b.cancelled + b.expired >= b.item_count))
 or exists (select from holdfast.charged_inputs c where c.batch_id is not null and not c.is_counted)`;
-
-/** A batch as it was judged. */
-type Judged = Pick<JudgedBatch, 'id' | 'revision'>;
-
-const BY_REVISION = `b.id = $id and b.revision = $revision`;
-const PAUSED_EVENT = (reason: string, detail: string): string =>
-  insertServiceEventsSql('changed', 'batch.paused', `'batchId', id, 'reason', ${reason}, 'detail', ${detail}`);
-
-export const pauseBatch = literalQuery({
-  name: 'pause-batch',
-  purpose: 'Pause a batch for a guard, if no person has changed it since the decision.',
-  locking: 'The batch.',
-  text: `with changed as (
-  update holdfast.batches b
-  set status = 'paused', pause_reason = $reason, pause_detail = $detail, paused_at = clock_timestamp(), revision = b.revision + 1
-  where ${BY_REVISION} and b.status = 'running'
-  returning b.id
-),
-inserted_events as (
-  ${PAUSED_EVENT('$reason::text', '$detail::text')}
-)
-select id from changed`,
-  values: (batch: Judged, verdict: { reason: PauseReason; detail: string }) => ({ ...batch, ...verdict }),
-  answer: (rows) => rows.length > 0,
-});
-
-/**
- * Pauses the batches whose requests the provider refuses for the key or the account; the requests
- * wait until a person resumes the batches.
- */
-export const pauseRefused = literalQuery({
-  name: 'pause-refused',
-  purpose: 'Pause the batches that have requests in a submission which the provider has refused.',
-  locking: 'The batches, in the order of their ids.',
-  text: `with refused as materialized (
-  select b.id from holdfast.batches b
-  where b.status = 'running' and b.id in (
-    select r.batch_id from holdfast.provider_requests r where r.provider_batch_id = $1 and r.status = 'assigned')
-  order by b.id for no key update
-),
-changed as (
-  update holdfast.batches b
-  set status = 'paused', pause_reason = 'provider_refused', pause_detail = $2, paused_at = clock_timestamp(), revision = b.revision + 1
-  from refused where b.id = refused.id and b.status = 'running'
-  returning b.id
-),
-inserted_events as (
-  ${PAUSED_EVENT(`'provider_refused'`, '$2::text')}
-)
-select id from changed`,
-  retryMs: LASTING_RETRY_MS,
-  values: ({ submissionId, detail }: { submissionId: string; detail: string }) => [submissionId, detail],
-});
-
-export const resumeForGuard = literalQuery({
-  name: 'resume-batch-for-guard',
-  purpose: 'Resume a batch that a budget or its cap has paused, if no person has changed it since the decision.',
-  locking: 'The batch.',
-  text: `with changed as (
-  update holdfast.batches b
-  set status = 'running', pause_reason = null, pause_detail = null, paused_at = null, revision = b.revision + 1
-  where ${BY_REVISION} and b.status = 'paused' and b.pause_reason in ('budget', 'cost_cap')
-  returning b.id
-),
-inserted_events as (
-  ${insertServiceEventsSql('changed', 'batch.resumed', `'batchId', id`)}
-)
-select id from changed`,
-  values: (batch: Judged) => batch,
-});
 
 export const passPilot = literalQuery({
   name: 'pass-pilot',

@@ -2,7 +2,7 @@
 // statement that starts it. An upload that is refused or broken off is deleted; one whose process
 // crashed is deleted by the rounds of batches.
 import type { AskedBatch, ItemDefaults } from '../rules/batch.ts';
-import type { PlacedItem } from '../rules/check-items.ts';
+import type { SessionKey } from '../../../core/ids.ts';
 import type { MessageVia } from '../../../core/inbound.ts';
 import type { Database } from '../../../database/database.ts';
 import { startedCapsSql } from './batch-cap.ts';
@@ -43,6 +43,16 @@ on conflict (id) do nothing`,
   pool: 'views',
   values: (batch: NewBatch) => batch,
 });
+
+/** An item with its place in the batch. */
+export interface PlacedItem {
+  n: number;
+  customId: string | null;
+  sessionKey: SessionKey;
+  isOwnSession: boolean;
+  /** The item of the same session before it. */
+  afterN: number | null;
+}
 
 /** An item as it is stored. */
 export interface NewItem extends PlacedItem {

@@ -1,9 +1,8 @@
 // Batches as the API shows them. Reads only. The counts of a batch are stored with it; only the
 // items in flight are read one by one.
-import type { BatchView } from '../../../contract/batches.ts';
-import type { TokenUsage } from '../../../contract/views.ts';
+import type { BatchView } from '../contract.ts';
 import type { MessageVia } from '../../../core/inbound.ts';
-import { countEnded } from '../rules/judge-batch.ts';
+import { countEnded, type EndCounts } from '../rules/judge-batch.ts';
 import { toDollars } from '../../../core/prices.ts';
 import { expectedCostMicros } from '../rules/estimate.ts';
 import type { Choice } from '../../provider-batches/rules/choose-way.ts';
@@ -36,8 +35,9 @@ const BATCH_COLUMNS = `b.id, b.name, b.status, b.outcome, b.pause_reason as "pau
   coalesce(b.defaults -> 'options' -> 'tags', '{}') as tags, b.concurrency, (
     select coalesce(sum((w.lanes -> 'batch' ->> 'slots')::int), 0)::int from holdfast.workers w where ${LIVE_SQL}
   ) as slots, b.weight, b.pilot, b.max_failure_percent as "maxFailurePercent",
-  ${isoSql('b.deadline_at')} as "deadlineAt", b.item_count as total, b.in_flight as "inFlight", b.answered, b.silent, b.failed,
-  b.cancelled, b.expired, case when b.status = 'ended' then 0 else ${FOLLOW_UPS_SQL} end as "followUps", (extract(epoch from coalesce(b.mark_at, b.created_at)) * 1000)::float8 as "sinceMs",
+  ${isoSql('b.deadline_at')} as "deadlineAt", b.item_count as total, b.in_flight as "inFlight",
+  json_build_object('answered', b.answered, 'silent', b.silent, 'failed', b.failed, 'cancelled', b.cancelled, 'expired', b.expired) as ends,
+  case when b.status = 'ended' then 0 else ${FOLLOW_UPS_SQL} end as "followUps", (extract(epoch from coalesce(b.mark_at, b.created_at)) * 1000)::float8 as "sinceMs",
   case when b.status = 'running' then (
     select json_agg(json_build_object('startsAtMs', (extract(epoch from m.starts_at) * 1000)::float8, 'ended', m.ended, 'busyMs', m.busy_ms))
     from (select * from holdfast.batch_minutes where batch_id = b.id order by starts_at desc limit ${MINUTES_READ}) as m
@@ -64,8 +64,7 @@ const BATCH_COLUMNS = `b.id, b.name, b.status, b.outcome, b.pause_reason as "pau
   ) end as errors,
   (select json_agg(json_build_object('n', n, 'via', via, 'reason', reason, 'requests', requests, 'submittedAt', ${isoSql('submitted_at')},
       'endedAt', ${isoSql('ended_at')}, 'cacheHitRate', ${HIT_RATE_SQL}, 'costUsd', ${dollarsSql('cost_micros')},
-      'inputTokens', input_tokens, 'outputTokens', output_tokens, 'cacheReadTokens', cache_read_tokens,
-      'cacheWriteTokens', cache_write_tokens, 'costMicros', cost_micros, 'liveMicros', live_micros, 'wastedMicros', wasted_micros, 'providerBatchIds', provider_batch_ids,
+      'costMicros', cost_micros, 'liveMicros', live_micros, 'wastedMicros', wasted_micros, 'providerBatchIds', provider_batch_ids,
       'answered', answered, 'lastSubmittedAtMs', sent.last_ms, 'shortestMs', sent.shortest_ms, 'longestMs', sent.longest_ms)
       order by n, via) from holdfast.batch_hops h
     -- Its submissions; none for a batch that does not run.
@@ -106,11 +105,7 @@ type Derived =
 type BatchRow = Omit<BatchView, Derived> & {
   total: number;
   inFlight: number;
-  answered: number;
-  silent: number;
-  failed: number;
-  cancelled: number;
-  expired: number;
+  ends: EndCounts;
   reservedMicros: number;
   maxCostMicros: number | null;
   nowMs: number;
@@ -128,17 +123,14 @@ type BatchRow = Omit<BatchView, Derived> & {
 };
 
 type BatchHop = BatchView['hops'][number];
-type HopRow = BatchHop &
-  TokenUsage &
-  Omit<HopTimes, 'endedAtMs'> & { costMicros: number | null; liveMicros: number | null; wastedMicros: number };
+type HopRow = BatchHop & HopTimes & { costMicros: number | null; liveMicros: number | null; wastedMicros: number };
 
 function toBatch(row: BatchRow): BatchView {
-  const { total, inFlight, answered, silent, failed, cancelled, expired, flight, nowMs, sinceMs, minutes, ...rest } =
-    row;
-  const { reservedMicros, maxCostMicros, errors, hops: hopRows, choice, batchShare, ...shown } = rest;
+  const { total, inFlight, ends, flight, nowMs, sinceMs, minutes, choice, batchShare, ...rest } = row;
+  const { reservedMicros, maxCostMicros, errors, hops: hopRows, ...shown } = rest;
   const hops = hopRows ?? [];
   const { running, parked, busyMs } = flight ?? { running: 0, parked: 0, busyMs: 0 };
-  const ended = countEnded({ answered, silent, failed, cancelled, expired });
+  const ended = countEnded(ends);
   // The counts of the batch and of its items are from the same snapshot; an item that has just
   // ended still counts as in flight.
   const waiting = Math.max(0, inFlight - running - parked);
@@ -150,7 +142,7 @@ function toBatch(row: BatchRow): BatchView {
   const recent = shown.status === 'running' ? { minutes: minutes ?? [], sinceMs, nowMs } : null;
   return {
     ...shown,
-    counts: { total, pending, waiting, running, parked, answered, silent, failed, cancelled, expired },
+    counts: { total, pending, waiting, running, parked, ...ends },
     ratePerMinute: recent === null ? null : measureRate(recent),
     eta: recent === null ? null : computeEta({ via: shown.via, hops, pending }, { ...left, recent }),
     costUsd: toDollars(shown.costMicros),
@@ -211,10 +203,6 @@ function computeEta(
   const end =
     via === 'live' || rounds.length === 0
       ? endBySlots(progress)
-      : endByHops(rounds.map(toHopTimes), { pending, nowMs: progress.recent.nowMs });
+      : endByHops(rounds, { pending, nowMs: progress.recent.nowMs });
   return end === null ? null : { from: new Date(end.fromMs).toISOString(), to: new Date(end.toMs).toISOString() };
-}
-
-function toHopTimes({ endedAt, ...row }: HopRow): HopTimes {
-  return { ...row, endedAtMs: endedAt === null ? null : Date.parse(endedAt) };
 }

@@ -7,10 +7,10 @@ import { OPENAI_FORM } from '../error-shape.ts';
 import { batchObject, toLineErrors, type LineError } from '../rules/batch-objects.ts';
 import { formatClientBatchId, parseClientBatchId, parseFileId } from '../../../core/client-ids.ts';
 import { failClientBatch } from '../client-files.ts';
-import { controlBatch, submitBatch } from '../../batches/submit-batch.ts';
+import { controlBatch, submitBatch, type RefusedBatch } from '../../batches/submit-batch.ts';
 import type { KeyedRequest } from '../../../database/idempotency.ts';
 import { clientBatches, readFileParts, uploads } from '../views/files.ts';
-import { itemsOfLines } from '../../batches/batch-items.ts';
+import { itemsOfLines } from '../../batches/read-items.ts';
 import { LineReader } from '../../../api/batch-lines.ts';
 import { parseWith } from '../../../api/parse-json.ts';
 import type { ApiContext } from '../../../api/context.ts';
@@ -19,7 +19,7 @@ import { refused } from '../read-parts.ts';
 import { conflict, fieldProblem, requireFound, Problem, type ProblemCode } from '../../../api/problem.ts';
 import { defineEffect, defineRead, type Route } from '../../../api/route.ts';
 import { clientMetadata } from '../../../contract/input-options.ts';
-import { buildNewBatch } from '../../batches/read-batch.ts';
+import { buildNewBatch } from '../../batches/answer-submission.ts';
 
 const HOURS_MAX = 8_760;
 const SECONDS_PER_HOUR = 3_600;
@@ -92,18 +92,18 @@ async function submit(context: ApiContext, submission: Submission): Promise<{ ba
   const { asked, name, deadlineSeconds, createdBy, idempotency } = submission;
   const tags = asked.metadata ?? {};
   const settings = { name: cutHead(name, 200), deadlineSeconds, tags };
-  const row = buildNewBatch(context, { settings, createdBy, idempotency }, 'ndjson');
+  const row = buildNewBatch(context, { settings, createdBy }, 'ndjson');
   const { limits } = config;
   const reader = new LineReader(Readable.from(readFileParts(views, asked.inputFileId), { objectMode: false }), {
     isGzip: false,
     limits,
     hoursMax: UPLOAD_HOURS,
   });
-  const items = itemsOfLines(reader.lines(), { depthMax: limits.jsonDepth, format: 'openai' });
+  const items = itemsOfLines(reader.lines(), limits.jsonDepth);
   const finish = () => ({ idempotency, sha256: reader.sha256() });
   let errors: LineError[];
   try {
-    const result = await submitBatch(service, { batch: row, items, itemsMax: limits.batchItems, finish, asked });
+    const result = await submitBatch(service, { batch: row, items, format: 'openai', finish, asked });
     if (result.kind === 'started') return { batchId: result.batchId };
     if (result.kind === 'late') throw late();
     errors = toErrors(result, limits.batchItems);
@@ -121,10 +121,7 @@ function late(): Problem {
   return new Problem('timeout', detail, { retryAfterMs: LATE_RETRY_MS });
 }
 
-function toErrors(
-  result: Exclude<Awaited<ReturnType<typeof submitBatch>>, { kind: 'started' | 'late' }>,
-  itemsMax: number,
-): LineError[] {
+function toErrors(result: RefusedBatch, itemsMax: number): LineError[] {
   if (result.kind === 'invalid') return toLineErrors(result.faults);
   const message =
     result.kind === 'empty' ? 'the file has no lines' : `a batch may have up to ${itemsMax} lines (limits.batchItems)`;

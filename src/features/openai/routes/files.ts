@@ -12,7 +12,7 @@ import { newId } from '../../../ids.ts';
 import { removeFile, uploadFile } from '../client-files.ts';
 import { clientBatches, readFileParts, uploads } from '../views/files.ts';
 import type { Answer } from '../../../api/answer.ts';
-import { resultLines } from '../../batches/batch-results.ts';
+import { resultLines } from '../../batches/views/items.ts';
 import type { ApiContext } from '../../../api/context.ts';
 import { answerUpload } from '../../../api/idempotency-key.ts';
 import { buildList, LIST_QUERY, parseListPart } from '../list-part.ts';

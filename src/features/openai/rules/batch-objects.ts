@@ -1,6 +1,5 @@
 // Files and batches as OpenAI's clients see them.
-import type { AskedBatch } from '../../batches/rules/batch.ts';
-import type { ItemFault } from '../../batches/rules/check-items.ts';
+import type { AskedBatch, ItemFault } from '../../batches/rules/batch.ts';
 import { formatClientBatchId, formatFileId } from '../../../core/client-ids.ts';
 
 export interface ClientFile {
