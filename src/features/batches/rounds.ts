@@ -14,7 +14,7 @@ import { chooseRoute } from '../../core/inbound.ts';
 import { readOptions, withOptions } from '../../core/input-options.ts';
 import { refOfModel } from '../../core/models.ts';
 import { priceAt } from '../../core/prices.ts';
-import { chooseWay } from '../provider-batches/rules/choose-way.ts';
+import { chooseWay } from './rules/choose-way.ts';
 import { canonicalSessionKey } from '../../core/session-key.ts';
 import { newId } from '../../ids.ts';
 import type { Logger } from '../../logger.ts';

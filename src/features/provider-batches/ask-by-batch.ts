@@ -14,7 +14,7 @@ import { ModelError } from '../../model/model.ts';
 import type { ModelCallRow } from '../../kernel/turn/journal/journal.ts';
 import type { OpenHop } from '../../kernel/sessions/claim-session.ts';
 import { type NewProviderRequest, type StoreRequest, createStoreRequest } from './store/store-request.ts';
-import { readTookMs } from './store/follow-submissions.ts';
+import { readTookMs } from './store/submissions.ts';
 import { compactAfterOverflow, compactWhenFull } from '../../kernel/turn/compact/compact-when-full.ts';
 import { estimateNextRequest, type OpenedTurn } from '../../kernel/turn/opened-turn.ts';
 import type { TurnContext, TurnFeature, TurnParts } from '../../kernel/turn/context.ts';

@@ -3,19 +3,26 @@
 // unknown one, which is searched for (follow-submission.ts).
 import { gunzipSync } from 'node:zlib';
 import { hash } from 'node:crypto';
+import { newId } from '../../ids.ts';
 import { formatCustomId } from './rules/request-end.ts';
 import { decideRefusal } from './rules/submission.ts';
 import type { SubmitOutcome } from './batch-port.ts';
 import { pauseRefused } from '../batches/store/control.ts';
-import { returnRequests } from './store/follow-submissions.ts';
 import { storeResults } from './store/store-results.ts';
-import { beginSubmission, noteSubmitted, noteUnknown, openSubmission, readParams } from './store/submissions.ts';
+import {
+  beginSubmission,
+  noteSubmitted,
+  noteUnknown,
+  openSubmission,
+  readParams,
+  returnRequests,
+} from './store/submissions.ts';
 import { keepSubmission, type LaneParts } from './lane-parts.ts';
 
 /** Submits the requests that are ready; resolves with false when none is. */
 export async function collectRequests(parts: LaneParts): Promise<boolean> {
   const { database, port, owner, leaseMs, config } = parts;
-  const id = parts.newId();
+  const id = newId<string>();
   const askedAtMs = parts.clock.monotonicMs();
   if ((await openSubmission(database, { id, account: port.account, owner, leaseMs }, config.batches)) === 0)
     return false;
@@ -100,8 +107,7 @@ async function afterRefusal(
   if (only !== undefined && others.length === 0) {
     // The request at fault: its turn fails as after a live call.
     const type = status === 413 ? 'request_too_large' : 'invalid_request_error';
-    const error = JSON.stringify({ type, message });
-    const results = [{ requestNo: only, status: 'errored', result: null, error }] as const;
+    const results = [{ requestNo: only, status: 'errored', result: null, error: { type, message } }] as const;
     publish(await storeResults(database, { providerBatchId: id, results }));
   }
   await returnRequests(database, { id, owner }, { status: 'failed', message, isSplit: others.length > 0 });

@@ -4,14 +4,22 @@
 import { decideSearch, findCandidates, LIST_BACK_MS, searchAgainMs, pollAgainMs } from './rules/submission.ts';
 import { readResultLine } from './rules/request-end.ts';
 import { isPassingFault } from '../../database/passing-faults.ts';
-import { notePoll, readKnownBatches, returnRequests, type PollNote } from './store/follow-submissions.ts';
-import { claimSubmission, noteSubmitted, noteUnknown, type ProviderSubmission } from './store/submissions.ts';
+import {
+  claimSubmission,
+  notePoll,
+  noteSubmitted,
+  noteUnknown,
+  readKnownBatches,
+  returnRequests,
+  type PollNote,
+  type ProviderSubmission,
+} from './store/submissions.ts';
 import { sendOpen } from './collect-requests.ts';
 import { keepSubmission, type LaneParts } from './lane-parts.ts';
 import { readResults } from './read-results.ts';
 
 // It needs nothing but the database.
-export { forgetSubmission } from './store/follow-submissions.ts';
+export { forgetSubmission } from './store/submissions.ts';
 
 /** How often the provider's list is searched for a lost submission, which may appear in it late. */
 const LOST_SEARCH_MS = 300_000;
@@ -33,7 +41,7 @@ interface Step {
 
 /** Does the next step of a submission that is due; resolves with false when none is. */
 export async function followSubmission(parts: LaneParts): Promise<boolean> {
-  const { database, owner, leaseMs, port, logger, config, random } = parts;
+  const { database, owner, leaseMs, port, logger, config } = parts;
   const askedAtMs = parts.clock.monotonicMs();
   const submission = await claimSubmission(database, { account: port.account, owner, leaseMs });
   if (submission === null) return false;
@@ -52,7 +60,7 @@ export async function followSubmission(parts: LaneParts): Promise<boolean> {
     const { polls, status } = submission;
     logger.warn({ err: error, submission: id, status }, 'Submission could not be polled; the next poll retries');
     const message = error instanceof Error ? error.message : String(error);
-    await note({ dueInMs: pollAgainMs({ polls, random: random() }, config.batches.pollMs), error: message });
+    await note({ dueInMs: pollAgainMs({ polls, random: Math.random() }, config.batches.pollMs), error: message });
   } finally {
     await stop();
   }
@@ -155,12 +163,12 @@ async function isOwnBatch({ port }: LaneParts, id: string, providerId: string): 
 
 /** Polls a batch that was submitted. */
 async function poll({ parts, submission, note }: Step): Promise<void> {
-  const { database, owner, port, config, random, logger } = parts;
+  const { database, owner, port, config, logger } = parts;
   const { id, providerId, isProved, status, polls } = submission;
   if (providerId === null) return;
   const batch = await port.poll(providerId);
   const { pollMs, unprovenMs } = config.batches;
-  const dueInMs = pollAgainMs({ polls, random: random() }, pollMs);
+  const dueInMs = pollAgainMs({ polls, random: Math.random() }, pollMs);
   if (batch === null) return await afterMissing({ parts, submission, note }, dueInMs);
   const { counts, expiresAt } = batch;
   if (batch.hasEnded) return await note({ status: 'ended', dueInMs: 0, counts, expiresAt });

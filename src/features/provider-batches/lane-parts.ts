@@ -28,10 +28,6 @@ export interface LaneParts {
    * How long a submission is leased, in milliseconds; the lease is renewed while it is worked on.
    */
   leaseMs: number;
-  /** Makes an id of a submission. */
-  newId: () => string;
-  /** A number in [0, 1), for jitter. */
-  random: () => number;
   clock: Clock;
 }
 

@@ -43,8 +43,6 @@ export function openProviderLane({ service, logger, modelEndpoint, metrics }: Pr
     owner: newId<string>(),
     // A submission is leased like a session.
     leaseMs: config.runtime.leaseMs,
-    newId: () => newId<string>(),
-    random: Math.random,
     clock: systemClock,
   };
   return { rounds: [laneRounds(parts)] };

@@ -1,9 +1,8 @@
 // Reads the results of a batch that has ended, line by line, and stores them in groups. A reading
 // that breaks off begins again: what is stored already is a no-op.
-import { answerCosts, readResultLine, tokensOfUsage, type ResultLine } from './rules/request-end.ts';
-import { endReading, notePoll, readUsedResults, returnRequests } from './store/follow-submissions.ts';
-import { readSentRequests, storeResults, type RequestResult, type SentRequest } from './store/store-results.ts';
-import { noteUnknown, type ProviderSubmission } from './store/submissions.ts';
+import { answerCosts, readResultLine, tokensOfUsage, type RequestResult } from './rules/request-end.ts';
+import { readSentRequests, storeResults, type NewResult, type SentRequest } from './store/store-results.ts';
+import { endReading, notePoll, noteUnknown, returnRequests, type ProviderSubmission } from './store/submissions.ts';
 import type { LaneParts } from './lane-parts.ts';
 
 /** Lines of one statement. */
@@ -30,7 +29,7 @@ export async function readResults(parts: LaneParts, submission: ProviderSubmissi
     if ((await reading.take(line)) === 'not-ours') return await disown(parts, submission);
   }
   await reading.flush();
-  const waste = await reading.waste();
+  const waste = reading.waste();
   const missing = await endReading(database, { id, owner }, { ...waste, againInMs: config.batches.pollMs.min });
   // A reading that is repeated finds all of it again.
   if (missing.length === 0) parts.metrics?.wasted(waste.wastedMicros ?? 0);
@@ -51,43 +50,41 @@ async function disown(
     await notePoll(database, { id, owner }, { dueInMs: config.batches.pollMs.min });
 }
 
-type ReturnedLine = Extract<ResultLine, { kind: 'answered' | 'errored' | 'returned' }>;
-
 class Reading {
   readonly #parts: LaneParts;
   readonly #submission: ProviderSubmission;
-  #isProved: boolean;
-  #group: RequestResult[] = [];
-  /** The model and the usage of each answer, by the number of its request. */
-  readonly #answers = new Map<number, { model: string; usage: unknown }>();
   readonly #sent: ReadonlyMap<number, SentRequest>;
   readonly #day = new Date().toISOString().slice(0, 10);
+  #isProved: boolean;
+  #group: NewResult[] = [];
+  /** All answers, and the numbers of the requests that have a result of this submission. */
+  readonly #answers = new Map<number, NonNullable<RequestResult['result']>>();
+  readonly #used: Set<number>;
 
   constructor(parts: LaneParts, submission: ProviderSubmission, sent: ReadonlyMap<number, SentRequest>) {
     this.#parts = parts;
-    this.#sent = sent;
     this.#submission = submission;
+    this.#sent = sent;
     this.#isProved = submission.isProved;
+    this.#used = new Set([...sent].filter(([, { isWaiting }]) => !isWaiting).map(([requestNo]) => requestNo));
   }
 
   async take(text: string): Promise<'taken' | 'not-ours'> {
-    const { id } = this.#submission;
+    const { id, providerId } = this.#submission;
+    const { logger } = this.#parts;
     const line = readResultLine(id, text);
     if (line.kind === 'foreign') {
       if (!this.#isProved) return 'not-ours';
-      this.#parts.logger.warn({ submission: id }, 'Result of an unknown request is ignored');
+      logger.warn({ submission: id }, 'Result of an unknown request is ignored');
     }
-    if (line.kind === 'foreign' || line.kind === 'unreadable') return 'taken';
+    if (line.kind !== 'result') return 'taken';
     if (!this.#isProved) {
       this.#isProved = true;
-      const about = { submission: id, providerId: this.#submission.providerId };
-      this.#parts.logger.info(about, 'Adopted batch was confirmed to be the submission');
+      logger.info({ submission: id, providerId }, 'Adopted batch was confirmed to be the submission');
     }
-    if (line.kind === 'answered') {
-      const { model } = line.message as { model?: unknown };
-      this.#answers.set(line.requestNo, { model: typeof model === 'string' ? model : '', usage: line.usage });
-    }
-    this.#group.push({ ...toResult(line), ...this.#toFigures(line) });
+    const { kind: _result, ...result } = line;
+    if (result.result !== null) this.#answers.set(result.requestNo, result.result);
+    this.#group.push({ ...result, ...this.#toFigures(result) });
     if (this.#group.length >= LINES_MAX) await this.flush();
     return 'taken';
   }
@@ -109,55 +106,42 @@ class Reading {
   }
 
   /** The tokens and the cost of answers that no turn uses; null: there are none, or no price. */
-  async waste(): Promise<{ wasted: Record<string, number> | null; wastedMicros: number | null }> {
-    const used = await readUsedResults(this.#parts.database, this.#submission.id);
-    const unused = [...this.#answers].filter(([requestNo]) => !used.has(requestNo)).map(([, answer]) => answer);
+  waste(): { wasted: Record<string, number> | null; wastedMicros: number | null } {
+    const unused = [...this.#answers].filter(([requestNo]) => !this.#used.has(requestNo)).map(([, answer]) => answer);
     if (unused.length === 0) return { wasted: null, wastedMicros: null };
-    const tokens = unused.map(({ usage }) => tokensOfUsage(usage));
-    const sum = (name: keyof ReturnType<typeof tokensOfUsage>): number =>
-      tokens.reduce((total, one) => total + one[name], 0);
-    const { table } = this.#parts.prices;
-    const costs = unused.map((answer) => answerCosts(table, { ...answer, day: this.#day, liveShare: null }).costMicros);
-    return {
-      wasted: {
-        answers: unused.length,
-        inputTokens: sum('inputTokens'),
-        outputTokens: sum('outputTokens'),
-        cacheReadTokens: sum('cacheReadTokens'),
-        cacheWriteTokens: sum('cacheWriteTokens'),
-      },
-      wastedMicros: costs.every((cost) => cost === null) ? null : costs.reduce<number>((a, cost) => a + (cost ?? 0), 0),
-    };
+    const wasted = { answers: unused.length, inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+    let wastedMicros: number | null = null;
+    for (const { model, usage } of unused) {
+      const tokens = tokensOfUsage(usage);
+      for (const name of ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens'] as const)
+        wasted[name] += tokens[name];
+      const answer = { model: String(model), usage, day: this.#day, liveShare: null };
+      const { costMicros } = answerCosts(this.#parts.prices.table, answer);
+      if (costMicros !== null) wastedMicros = (wastedMicros ?? 0) + costMicros;
+    }
+    return { wasted, wastedMicros };
   }
 
   /**
    * Of an answer to a request that waits; others are not of this submission, or were stored before.
    */
-  #toFigures(line: ReturnedLine): Pick<RequestResult, 'figures'> {
-    const sent = this.#sent.get(line.requestNo);
-    if (line.kind !== 'answered' || sent === undefined) return {};
+  #toFigures({ requestNo, result }: RequestResult): Pick<NewResult, 'figures'> {
+    const sent = this.#sent.get(requestNo);
+    if (result === null || sent?.isWaiting !== true) return {};
     const { model, liveShare } = sent;
-    const { cacheWrite1hTokens: _hour, ...tokens } = tokensOfUsage(line.usage);
-    const costs = answerCosts(this.#parts.prices.table, { model, day: this.#day, usage: line.usage, liveShare });
-    return { figures: { model, ...tokens, ...costs } };
+    const { cacheWrite1hTokens: _hour, ...tokens } = tokensOfUsage(result.usage);
+    const answer = { model, day: this.#day, usage: result.usage, liveShare };
+    return { figures: { model, ...tokens, ...answerCosts(this.#parts.prices.table, answer) } };
   }
 
   /** Stores results, and counts those of requests that still wait. */
-  async #store(results: readonly RequestResult[]): Promise<void> {
+  async #store(results: readonly NewResult[]): Promise<void> {
     const { database, publish, metrics } = this.#parts;
     const { numbers } = publish(await storeResults(database, { providerBatchId: this.#submission.id, results }));
-    const stored = results.filter(({ requestNo }) => numbers.includes(requestNo));
-    for (const status of ['answered', 'errored', 'queued'] as const) {
-      const requests = stored.filter((result) => result.status === status).length;
-      metrics?.settled(status === 'queued' ? 'returned' : status, requests);
+    for (const { requestNo, status } of results) {
+      if (!numbers.includes(requestNo)) continue;
+      this.#used.add(requestNo);
+      metrics?.settled(status === 'queued' ? 'returned' : status, 1);
     }
   }
-}
-
-function toResult(line: ReturnedLine): RequestResult {
-  const { requestNo } = line;
-  if (line.kind === 'answered')
-    return { requestNo, status: 'answered', result: JSON.stringify(line.message), error: null };
-  if (line.kind === 'errored') return { requestNo, status: 'errored', result: null, error: JSON.stringify(line.error) };
-  return { requestNo, status: 'queued', result: null, error: null };
 }

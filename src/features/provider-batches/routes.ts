@@ -5,7 +5,7 @@ import { forgetSubmission } from './follow-submission.ts';
 import { submissions } from './views.ts';
 import { conflict, requireFound, notFound } from '../../api/problem.ts';
 import { defineEffect, defineList, type Route } from '../../api/route.ts';
-import { providerBatch } from '../../contract/provider-batches.ts';
+import { providerBatch } from './contract.ts';
 
 const getProviderBatches = defineList({
   operationId: 'listProviderBatches',

@@ -1,5 +1,5 @@
 // Submissions to the provider as the API shows them.
-import type { ProviderBatchView } from '../../contract/provider-batches.ts';
+import type { ProviderBatchView } from './contract.ts';
 import { dollarsSql } from '../../kernel/sessions/cost-sql.ts';
 import { listOf } from '../../database/list-of.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';

@@ -32,8 +32,6 @@ export function laneBatchRig(rig: ApiRig) {
       prices: priceBookOf(turns.config),
       owner: newId<string>(),
       leaseMs: 15_000,
-      newId: () => newId<string>(),
-      random: () => 0.5,
       clock: systemClock,
       ...more,
     };

@@ -119,7 +119,7 @@ test('an unusable answer in a provider batch counts, too', async () => {
     { sessionId: await refusing.sessionOf('cut') },
     { status: 'assigned', providerBatchId, requestNo: 0 },
   );
-  const result = { requestNo: 0, status: 'answered', result: JSON.stringify(message), error: null } as const;
+  const result = { requestNo: 0, status: 'answered', result: message, error: null } as const;
   await storeResults(rig.database, { providerBatchId, results: [result] });
   expect(await refusing.worker().run('cut')).toMatchObject({ kind: 'parked' });
   const counted = await countedOf('cut');

@@ -5,6 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { InboundMessage } from '../../../src/core/inbound.ts';
 import { abortSession, abortTurn } from '../../../src/kernel/effects/control.ts';
+import type { RequestResult } from '../../../src/features/provider-batches/rules/request-end.ts';
 import { storeResults } from '../../../src/features/provider-batches/store/store-results.ts';
 import { resetSession } from '../../../src/kernel/sessions/reset-session.ts';
 import { retryTurn } from '../../../src/kernel/turn/journal/retry-turn.ts';
@@ -79,16 +80,12 @@ async function answer(turnId: string, content: object[], stopReason = 'end_turn'
   };
   return await finish(turnId, Number(last?.['callNo']), {
     status: 'answered',
-    result: JSON.stringify(message),
+    result: message,
     error: null,
   });
 }
 
-async function finish(
-  turnId: string,
-  callNo: number,
-  end: { status: 'answered' | 'errored'; result: string | null; error: string | null },
-) {
+async function finish(turnId: string, callNo: number, end: Omit<RequestResult, 'requestNo'>) {
   const providerBatchId = '01900000-0000-7000-8000-000000000000';
   await changeProviderRequests(
     rig,
@@ -168,12 +165,12 @@ describe('a turn by way of a batch of the provider', () => {
   test('asks again after a temporary error, and fails after a permanent one (G16)', async () => {
     const worker = rig.worker();
     const { messageId, turnId } = await parked('refused', worker);
-    const overloaded = JSON.stringify({ type: 'overloaded_error', message: 'Overloaded' });
+    const overloaded = { type: 'overloaded_error', message: 'Overloaded' };
     await finish(turnId, 1, { status: 'errored', result: null, error: overloaded });
     expect(await worker.run('refused')).toMatchObject({ kind: 'parked' });
     expect(await requestsOf(turnId)).toMatchObject([{ status: 'errored' }, { callNo: 2, status: 'queued' }]);
     expect(await readTurns(rig, { id: turnId }, 'retries')).toEqual([{ retries: 1 }]);
-    const invalid = JSON.stringify({ type: 'invalid_request_error', message: 'max_tokens is too large' });
+    const invalid = { type: 'invalid_request_error', message: 'max_tokens is too large' };
     await finish(turnId, 2, { status: 'errored', result: null, error: invalid });
     expect(await worker.run('refused')).toMatchObject({ kind: 'ended' });
     expect(await viewMessage(views(), messageId)).toMatchObject({
@@ -185,7 +182,7 @@ describe('a turn by way of a batch of the provider', () => {
   test('stores a refused call and charges its retry also when the next call is made live (G16)', async () => {
     const worker = rig.worker();
     const { messageId, turnId } = await parked('refused-late', worker);
-    const overloaded = JSON.stringify({ type: 'overloaded_error', message: 'Overloaded' });
+    const overloaded = { type: 'overloaded_error', message: 'Overloaded' };
     await finish(turnId, 1, { status: 'errored', result: null, error: overloaded });
     await passDeadline(messageId);
     expect(await worker.run('refused-late')).toMatchObject({ kind: 'ended' });

@@ -49,8 +49,6 @@ export async function createLaneRig(
       prices: priceBookOf(turns.config),
       owner: newId<string>(),
       leaseMs: 15_000,
-      newId: () => newId<string>(),
-      random: () => 0.5,
       clock: systemClock,
       ...more,
     };

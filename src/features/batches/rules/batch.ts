@@ -2,7 +2,7 @@
 import { parseKeyName } from '../../../core/key-role.ts';
 import type { CacheSetting } from '../../../core/cache-markers.ts';
 import type { Way, BatchInput, InboundMessage, MessageVia } from '../../../core/inbound.ts';
-import type { Choice } from '../../provider-batches/rules/choose-way.ts';
+import type { Choice } from './choose-way.ts';
 import { joinOptions, readOptions, withOptions, type InputOptions } from '../../../core/input-options.ts';
 import type { PromptMode } from '../../../prompt/system-input.ts';
 import type { ThinkingLevel } from '../../../core/models.ts';

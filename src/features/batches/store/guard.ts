@@ -6,7 +6,7 @@ import type { BatchOutcome } from '../rules/batch.ts';
 import type { BatchState } from '../rules/judge-batch.ts';
 import type { SessionId } from '../../../core/ids.ts';
 import type { CacheSetting } from '../../../core/cache-markers.ts';
-import type { Choice, MeasuredRound } from '../../provider-batches/rules/choose-way.ts';
+import type { Choice, MeasuredRound } from '../rules/choose-way.ts';
 import { BY_REVISION, type Judged } from './control.ts';
 import { isCapFreedSql, isCapReachedSql, removedCapsSql } from './batch-cap.ts';
 import { FOLLOW_UPS_SQL } from '../../../kernel/inbox/charged-inputs.ts';

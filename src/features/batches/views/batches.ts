@@ -5,7 +5,7 @@ import type { MessageVia } from '../../../core/inbound.ts';
 import { countEnded, type EndCounts } from '../rules/judge-batch.ts';
 import { toDollars } from '../../../core/prices.ts';
 import { expectedCostMicros } from '../rules/estimate.ts';
-import type { Choice } from '../../provider-batches/rules/choose-way.ts';
+import type { Choice } from '../rules/choose-way.ts';
 import {
   endByHops,
   endBySlots,
@@ -16,7 +16,7 @@ import {
 } from '../rules/progress.ts';
 import { dollarsSql, tokenUsageSql } from '../../../kernel/sessions/cost-sql.ts';
 import { FOLLOW_UPS_SQL } from '../../../kernel/inbox/charged-inputs.ts';
-import { HIT_RATE_SQL } from '../../provider-batches/store/follow-submissions.ts';
+import { HIT_RATE_SQL } from '../../provider-batches/store/submissions.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { listOf } from '../../../database/list-of.ts';
 import { LIVE_SQL } from '../../../kernel/views/why-sql.ts';

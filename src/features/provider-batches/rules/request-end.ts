@@ -2,42 +2,48 @@
 // name begins with that of its submission, so the first line of the results proves whose they are.
 // Format: `hf_<22 characters base64url>_<base36>`, within the `^[a-zA-Z0-9_-]{1,64}$` of
 // Anthropic's Message Batches API.
-import { parseExactly } from '../../../core/json.ts';
+import { isObject, parseExactly } from '../../../core/json.ts';
 import { CALL_TOKENS_MAX } from '../../../model/stream/stop-reasons.ts';
 import { callCostMicros, type ReportedTokens, priceAt, type PriceTable } from '../../../core/prices.ts';
 import { refOfModel } from '../../../core/models.ts';
 import { cachedCallMicros, cacheTokensMinOf } from '../../../core/cache-markers.ts';
 
+/** The result of one request in a batch. */
+export interface RequestResult {
+  /** Its number in the submission. */
+  requestNo: number;
+  /** `queued`: the provider has not answered it, so it goes into another submission. */
+  status: 'answered' | 'errored' | 'queued';
+  /** The provider's message. */
+  result: { model?: unknown; usage?: unknown } | null;
+  /** The provider's error. */
+  error: { type: string; message: string } | null;
+}
+
 /**
  * The meaning of a line. `foreign`: its name is not one of this submission. `unreadable`: it is not
  * a line of results.
  */
-export type ResultLine =
-  | { kind: 'answered'; requestNo: number; message: object; usage: unknown }
-  | { kind: 'errored'; requestNo: number; error: { type: string; message: string } }
-  /** The provider has not answered it: it goes into another submission. */
-  | { kind: 'returned'; requestNo: number; reason: string }
-  | { kind: 'foreign' }
-  | { kind: 'unreadable' };
+export type ResultLine = ({ kind: 'result' } & RequestResult) | { kind: 'foreign' | 'unreadable' };
 
 /** Reads a line of the results of a submission. */
 export function readResultLine(submissionId: string, line: string): ResultLine {
   const parsed = parseLine(line);
-  if (!isRecord(parsed) || typeof parsed['custom_id'] !== 'string' || !isRecord(parsed['result']))
+  if (!isObject(parsed) || typeof parsed['custom_id'] !== 'string' || !isObject(parsed['result']))
     return { kind: 'unreadable' };
   const requestNo = parseRequestNo(submissionId, parsed['custom_id']);
   if (requestNo === null) return { kind: 'foreign' };
   const { type, message, error } = parsed['result'];
-  if (type === 'succeeded' && isRecord(message))
-    return { kind: 'answered', requestNo, message, usage: message['usage'] };
-  if (type === 'errored') return { kind: 'errored', requestNo, error: readError(error) };
-  return { kind: 'returned', requestNo, reason: typeof type === 'string' ? type : 'unknown' };
+  const ended = { kind: 'result', requestNo, result: null, error: null } as const;
+  if (type === 'succeeded' && isObject(message)) return { ...ended, status: 'answered', result: message };
+  if (type === 'errored') return { ...ended, status: 'errored', error: readError(error) };
+  return { ...ended, status: 'queued' };
 }
 
 /** The API nests the error in an error response. */
 function readError(error: unknown): { type: string; message: string } {
-  const inner = isRecord(error) && isRecord(error['error']) ? error['error'] : error;
-  const { type, message } = isRecord(inner) ? inner : {};
+  const inner = isObject(error) && isObject(error['error']) ? error['error'] : error;
+  const { type, message } = isObject(inner) ? inner : {};
   return providerErrorFault({
     ...(typeof type === 'string' ? { type } : {}),
     ...(typeof message === 'string' ? { message } : {}),
@@ -66,13 +72,9 @@ function parseLine(line: string): unknown {
   }
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** The prefix of the names of all requests of a submission. */
+/** The prefix of the names of all requests of a submission: its 128 bits. */
 export function formatPrefix(submissionId: string): string {
-  return `hf_${encodeBase64url(submissionId)}_`;
+  return `hf_${Buffer.from(submissionId.replaceAll('-', ''), 'hex').toString('base64url')}_`;
 }
 
 /** The name of a request, from its number in the submission. */
@@ -86,19 +88,6 @@ export function parseRequestNo(submissionId: string, customId: string): number |
   if (!customId.startsWith(prefix)) return null;
   const rest = customId.slice(prefix.length);
   return /^(?:0|[1-9a-z][0-9a-z]{0,5})$/.test(rest) ? Number.parseInt(rest, 36) : null;
-}
-
-const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-
-/** 128 bits as 22 digits of 6 bits. */
-function encodeBase64url(uuid: string): string {
-  let bits = BigInt(`0x${uuid.replaceAll('-', '')}`) << 4n;
-  let text = '';
-  for (let digit = 0; digit < 22; digit += 1) {
-    text = (DIGITS[Number(bits & 63n)] ?? '') + text;
-    bits >>= 6n;
-  }
-  return text;
 }
 
 // The tokens and the cost of an answer in the results of a batch: read from its line before any

@@ -3,6 +3,7 @@
 // turn has moved on. Requests that nothing needs any more are dropped.
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import type { ReportedTokens } from '../../../core/prices.ts';
+import type { RequestResult } from '../rules/request-end.ts';
 import type { TurnId } from '../../../core/ids.ts';
 import { storableText } from '../../../core/text.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
@@ -11,17 +12,8 @@ import { LASTING_RETRY_MS } from '../../../database/passing-faults.ts';
 import { afterOfRings, RINGS_SQL, wakeSql, type NeededRing } from '../../../kernel/queue/rings.ts';
 import { NOTHING, type Effects } from '../../../kernel/effects/turn-effects.ts';
 
-/** The result of one request in a batch. */
-export interface RequestResult {
-  /** Its number in the submission. */
-  requestNo: number;
-  /** `queued`: the provider has not answered it, so it goes into another submission. */
-  status: 'answered' | 'errored' | 'queued';
-  /** The provider's message as JSON text. */
-  result: string | null;
-  /** The provider's error as JSON text. */
-  error: string | null;
-  /** What its answer took; absent: it has none. */
+/** A result with what its answer took; absent: it has none. */
+export interface NewResult extends RequestResult {
   figures?: AnswerFigures;
 }
 
@@ -34,11 +26,13 @@ interface AnswerFigures extends ReportedTokens {
   liveMicros: number | null;
 }
 
-const COLUMNS: SqlColumns<RequestResult> = {
+const jsonOf = (value: object | null): string | null => (value === null ? null : storableText(JSON.stringify(value)));
+
+const COLUMNS: SqlColumns<NewResult> = {
   request_no: ['int', ({ requestNo }) => requestNo],
   status: ['text', ({ status }) => status],
-  result: ['json', ({ result }) => (result === null ? null : storableText(result))],
-  error: ['json', ({ error }) => (error === null ? null : storableText(error))],
+  result: ['json', ({ result }) => jsonOf(result)],
+  error: ['json', ({ error }) => jsonOf(error)],
   model: ['text', ({ figures }) => figures?.model ?? null],
   input_tokens: ['bigint', ({ figures }) => figures?.inputTokens ?? null],
   output_tokens: ['bigint', ({ figures }) => figures?.outputTokens ?? null],
@@ -112,7 +106,7 @@ counted_hops as (
 ${wokenTurnsSql('stored', `stored.status <> 'queued'`)}
 select (select coalesce(json_agg(request_no), '[]') from stored) as numbers, ${RINGS_SQL} as rings`,
   retryMs: LASTING_RETRY_MS,
-  values: ({ providerBatchId, results }: { providerBatchId: string; results: readonly RequestResult[] }) => [
+  values: ({ providerBatchId, results }: { providerBatchId: string; results: readonly NewResult[] }) => [
     providerBatchId,
     toRecords(results, COLUMNS),
   ],
@@ -122,23 +116,25 @@ select (select coalesce(json_agg(request_no), '[]') from stored) as numbers, ${R
   }),
 });
 
-export const readSentRequests = literalQuery({
-  name: 'sent-requests',
-  purpose: 'Read what is known of the requests of a submission that still wait, to price their answers.',
-  text: `select r.request_no as "requestNo", r.model, r.live_share as "liveShare"
-from holdfast.provider_requests r where r.provider_batch_id = $1 and r.status = 'assigned'`,
-  retryMs: LASTING_RETRY_MS,
-  values: (providerBatchId: string) => [providerBatchId],
-  answer: (rows: SentRequest[]) => new Map(rows.map((row) => [row.requestNo, row])),
-});
-
 /** A request of a submission, without its body. */
 export interface SentRequest {
   requestNo: number;
   model: string;
   /** The part of its prompt that a live call would have found in the cache; null: not known. */
   liveShare: number | null;
+  /** False: it has its result from an earlier reading. */
+  isWaiting: boolean;
 }
+
+export const readSentRequests = literalQuery({
+  name: 'sent-requests',
+  purpose: 'Read what is known of the requests of a submission, to price their answers.',
+  text: `select r.request_no as "requestNo", r.model, r.live_share as "liveShare", r.status = 'assigned' as "isWaiting"
+from holdfast.provider_requests r where r.provider_batch_id = $1 and r.status in ('assigned', 'answered', 'errored')`,
+  retryMs: LASTING_RETRY_MS,
+  values: (providerBatchId: string) => [providerBatchId],
+  answer: (rows: SentRequest[]) => new Map(rows.map((row) => [row.requestNo, row])),
+});
 
 /** The most requests that leave in one statement. */
 const LEAVING_MAX = 500;

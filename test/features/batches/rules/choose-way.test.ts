@@ -8,7 +8,7 @@ import {
   withMarkers,
   type CacheMarkers,
 } from '../../../../src/core/cache-markers.ts';
-import { chooseWay, type MeasuredRound } from '../../../../src/features/provider-batches/rules/choose-way.ts';
+import { chooseWay, type MeasuredRound } from '../../../../src/features/batches/rules/choose-way.ts';
 
 const model = 'claude-sonnet-5-5';
 const price = toPriceRow(

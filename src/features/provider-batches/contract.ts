@@ -1,8 +1,8 @@
 // Submissions to the provider on the wire.
 import { z } from 'zod';
-import { SUBMISSION_STATUSES } from '../features/provider-batches/rules/submission.ts';
-import { tokenCounts } from './costs.ts';
-import { text, flag, amount, uuid, iso, count, createdAt } from './fields.ts';
+import { SUBMISSION_STATUSES } from './rules/submission.ts';
+import { tokenCounts } from '../../contract/costs.ts';
+import { text, flag, amount, uuid, iso, count, createdAt } from '../../contract/fields.ts';
 
 export const providerBatch = z.strictObject({
   id: uuid.describe('The id of the submission'),
