@@ -397,7 +397,7 @@ const ALSO_WRITE: Record<string, string> = {
   'src/features/batches/store/batch-cap.ts': 'budget_windows budgets',
   'src/features/batches/store/control.ts': 'batch_hops charged_inputs dead_letters',
   'src/features/batches/store/feed.ts': 'inbox sessions',
-  'src/features/batches/store/settle.ts': 'batch_hops charged_inputs inbox sessions',
+  'src/features/batches/store/settle.ts': 'batch_hops charged_inputs',
   // The OpenAI API's fields of a batch are stored with the batch.
   'src/features/batches/store/upload.ts': 'client_batches',
   // Reports and codes of pairing are numbered and delivered as replies are; the rest of an album

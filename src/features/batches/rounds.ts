@@ -20,8 +20,9 @@ import { newId } from '../../ids.ts';
 import type { Logger } from '../../logger.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { abortRun } from '../../kernel/effects/control.ts';
+import { cancelMessage } from '../../kernel/inbox/cancel-message.ts';
 import { stopTurn } from '../../kernel/use-cases/operate-service.ts';
-import { closeItems, readWorkToStop, settleCharged, settleItems, withdrawInputs } from './store/settle.ts';
+import { closeItems, readWorkToStop, settleCharged, settleItems } from './store/settle.ts';
 import { feedBatch, readHungryBatches, readReadyItems, type FedItem, type HungryBatch } from './store/feed.ts';
 import {
   endBatch,
@@ -75,9 +76,13 @@ export async function runBatchRound(parts: BatchParts, signal: AbortSignal): Pro
       },
       { signal },
     );
-    const { runs, turnIds } = await readWorkToStop(database);
+    const { runs, messageIds, turnIds } = await readWorkToStop(database);
     for (const run of runs) publish(await abortRun(parts, { ...run, reason: CANCELLED, isOwn: true }));
-    publish(await withdrawInputs(database));
+    for (const id of messageIds) {
+      // Of one that a worker has claimed, the next rounds stop the turn.
+      const { kind } = publish(await cancelMessage(database, { id, reason: CANCELLED, idempotency: null }));
+      hasChanged ||= kind === 'done';
+    }
     for (const turnId of turnIds) await stopTurn(parts, turnId, null);
     hasChanged ||= runs.length > 0 || turnIds.length > 0;
   }

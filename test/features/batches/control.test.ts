@@ -2,6 +2,7 @@
 // resume, cancel, retry, delete; and its webhook.
 import { beforeEach, describe, expect, test } from 'vitest';
 import { webhookPayloads } from '../../../src/contract/webhooks.ts';
+import { newId } from '../../../src/ids.ts';
 import { feedBatches } from '../../../src/features/batches/rounds.ts';
 import { useApiRig } from '../../api/use-api-rig.ts';
 import { changeBatchItems, changeBatches } from '../../rows/batches.ts';
@@ -9,8 +10,8 @@ import { readDeliveries } from '../../rows/deliveries.ts';
 import { readEntries } from '../../rows/entries.ts';
 import { readEvents } from '../../rows/events.ts';
 import { changeInputs, readInputs, readInputsWithTurns } from '../../rows/inputs.ts';
-import { readSessions } from '../../rows/sessions.ts';
-import { ago, having, like, now, sumOf } from '../../rows/table.ts';
+import { changeSessions, readSessions } from '../../rows/sessions.ts';
+import { ago, ahead, having, like, now, sumOf } from '../../rows/table.ts';
 import { batchRig } from './batch-rig.ts';
 
 const shared = useApiRig();
@@ -121,6 +122,19 @@ describe('a person', () => {
     const sessions = await readSessions(shared.rig, { kind: 'batch' }, 'waiting');
     expect(sessions.length).toBeGreaterThan(0);
     expect(sumOf(sessions, 'waiting')).toBe(0);
+  });
+
+  test('cancels no item whose session a worker has claimed: its turn is stopped when it is open', async () => {
+    const batches = batchRig(shared.rig);
+    const id = await start({ items: items(1) });
+    await batches.round();
+    const [session] = await batches.waitingSessions();
+    await changeSessions(shared.rig, { id: session! }, { owner: newId(), leaseExpiresAt: ahead('1 minute') });
+    await shared.rig.post(`/v1/batches/${id}/cancel`, { running: 'stop' });
+    await batches.round();
+    expect(await batches.waitingSessions()).toEqual([session]);
+    await changeSessions(shared.rig, { id: session! }, { owner: null, leaseExpiresAt: null });
+    expect(await batches.run(id)).toMatchObject({ outcome: 'cancelled', counts: { cancelled: 1 } });
   });
 
   test('retries failed items, all or by code or by number, and each attempt is another input', async () => {

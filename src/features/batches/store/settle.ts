@@ -1,15 +1,13 @@
 // The ends of items: derived from the rows of their inputs by the schedulers, and never written by
 // a turn. Each end is written to its item and added to the counts of its batch in one statement,
 // under the lock of the batch. Items of cancelled and overdue batches end without a turn.
-import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import { FAILURE_WINDOW } from '../rules/judge-batch.ts';
 import { BUDGET_REACHED } from '../../budgets/rules/budget.ts';
-import type { SessionId, TurnId } from '../../../core/ids.ts';
+import type { MessageId, TurnId } from '../../../core/ids.ts';
 import { IS_FIRST_SQL } from '../../../kernel/inbox/charged-inputs.ts';
-import { insertEventsSql, insertServiceEventsSql } from '../../../kernel/events/events.ts';
+import { insertServiceEventsSql } from '../../../kernel/events/events.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 import type { RunAbort } from '../../../kernel/effects/control.ts';
-import { buildChange, mergeAll } from '../../../kernel/queue/rings.ts';
 
 const SETTLED_MAX = 500;
 /** The last ones are read (`MINUTES_READ`): long items end in few of them. */
@@ -208,7 +206,7 @@ select coalesce(sum(items), 0)::int as items from counted`,
   answer: ([row]: { items: number }[]) => row?.items ?? 0,
 });
 
-const WITHDRAWN_MAX = 500;
+const STOPPED_MAX = 500;
 
 /**
  * The inputs of cancelled batches that have not ended, as `x` with their batch `b`: of items, and
@@ -219,59 +217,32 @@ const INPUTS_SQL = `holdfast.batches b cross join lateral (
     union all select c.message_id from holdfast.charged_inputs c where c.batch_id = b.id and not c.is_counted
   ) as own join holdfast.inbox x on x.id = own.message_id and b.status = 'cancelling'`;
 
-// Every run finds all items that have not ended, so nothing that a crash leaves out is lost. An item
-// that a worker has read for a turn it has not opened yet stays (as in cancel-message.ts): the next
-// run finds its turn, and stops it.
-export const withdrawInputs = literalQuery({
-  name: 'withdraw-batch-inputs',
-  purpose: 'Cancel the waiting inputs of cancelled batches. Answers the sessions of which one was cancelled.',
-  locking: 'The session rows in the order of their ids, then the inputs.',
-  text: `with fed as materialized (
-  select x.id as message_id, x.session_id from ${INPUTS_SQL} where b.stops_running and x.status = 'waiting'
-  limit ${WITHDRAWN_MAX}
-),
-locked as materialized (
-  select s.id, s.owner, s.turn_id, s.steer_seq from holdfast.sessions s where s.id in (select session_id from fed) order by s.id for no key update
-),
-withdrawn as (
-  update holdfast.inbox x
-  set status = 'cancelled', settled_at = clock_timestamp(), error = json_build_object('code', 'cancelled', 'message', 'The batch was cancelled.')
-  from fed join locked on locked.id = fed.session_id where x.id = fed.message_id and x.status = 'waiting'
-    and (locked.owner is null or locked.turn_id is not null and x.seq > locked.steer_seq)
-  returning x.id, x.session_id, x.seq
-),
-counted as materialized (select session_id, count(*)::int as inputs from withdrawn group by session_id),
-updated_sessions as (
-  update holdfast.sessions s set waiting = s.waiting - counted.inputs, updated_at = clock_timestamp()
-  from counted where s.id = counted.session_id
-),
-inserted_events as (
-  ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.settled' as type,
-      json_build_object('messageId', id, 'status', 'cancelled') as data, seq as n from withdrawn`)}
-)
-select session_id from counted`,
-  answer: (rows: { session_id: SessionId }[]): Committed<{ sessions: number }> => ({
-    sessions: rows.length,
-    after: mergeAll(rows.map((row) => ({ after: buildChange(row.session_id) }))),
-  }),
-});
+/** Every round finds all that has not ended, so nothing that a crash leaves out is lost. */
+export interface WorkToStop {
+  runs: Pick<RunAbort, 'runId' | 'sessionId'>[];
+  /** Inputs that wait. */
+  messageIds: MessageId[];
+  turnIds: TurnId[];
+}
 
 // A turn that waits for a budget does not run, and may wait for weeks: that of a cancelled batch is
 // stopped, also where those that run may finish.
 export const readWorkToStop = literalQuery({
   name: 'batch-work-to-stop',
   purpose:
-    'Read the runs that turns of cancelled batches have started, those above first, then the open turns of these batches.',
+    'Read the runs that turns of cancelled batches have started, those above first, then the waiting inputs and the open turns of these batches.',
   text: `select array(
   select json_build_object('runId', r.id, 'sessionId', r.child_id) from holdfast.batches b join holdfast.subagent_runs r on r.charged_to ->> 'batchId' = b.id::text
-  where b.status = 'cancelling' and b.stops_running and r.status = 'running' and r.charged_to is not null order by r.depth limit ${WITHDRAWN_MAX}
+  where b.status = 'cancelling' and b.stops_running and r.status = 'running' and r.charged_to is not null order by r.depth limit ${STOPPED_MAX}
 ) as runs, array(
+  select x.id from ${INPUTS_SQL} where b.stops_running and x.status = 'waiting' limit ${STOPPED_MAX}
+) as "messageIds", array(
   select distinct x.turn_id from ${INPUTS_SQL}
   join holdfast.sessions s on s.id = x.session_id join holdfast.turns t on t.id = x.turn_id
   where (b.stops_running or t.status = 'parked' and t.park_code = '${BUDGET_REACHED}') and x.status = 'claimed' and ${IS_FIRST_SQL}
     and s.turn_id = x.turn_id and s.stop_reason is null
-  limit ${WITHDRAWN_MAX}
+  limit ${STOPPED_MAX}
 ) as "turnIds"`,
-  answer: ([row]: { runs: Pick<RunAbort, 'runId' | 'sessionId'>[]; turnIds: TurnId[] }[]) =>
-    row ?? { runs: [], turnIds: [] },
+  // A select without a table in `from` has one row.
+  answer: ([row]: WorkToStop[]) => row!,
 });
