@@ -27,12 +27,11 @@ function only<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.object(shape, 'expected an object').catchall(z.undefined(OTHER_FIELD));
 }
 
-const block = z.object({ type: z.literal('text', 'an item can only contain text'), text: z.string() });
-/** A content: a string, or a list of text blocks. */
-const content = z.union([
-  z.string(),
-  z.array(block).transform((blocks) => blocks.map(({ text }) => text).join('\n\n')),
-]);
+const block = z.object({ type: z.literal('text'), text: z.string() });
+const content = z.union(
+  [z.string(), z.array(block).transform((blocks) => blocks.map(({ text }) => text).join('\n\n'))],
+  'expected a string or a list of text blocks; an item can only contain text',
+);
 
 function messagesOf<Role extends string>(...roles: Role[]) {
   const message = z.object({ role: z.enum(['user', ...roles], 'expected "user"'), content });

@@ -1,11 +1,11 @@
-// The 24 kinds of bad input of a submission: each is refused with its status, code and place, and
+// The kinds of bad input of a submission: each is refused with its status, code and place, and
 // leaves no row.
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { PassThrough, Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { LineReader } from '../../../src/api/batch-lines.ts';
 import { Problem } from '../../../src/api/problem.ts';
 import { trimBatches } from '../../../src/features/batches/store/control.ts';
@@ -38,231 +38,207 @@ afterEach(async () => {
   await removeBatches(shared.rig);
 });
 
-interface BadLine {
-  name: string;
-  line: string | Buffer;
-  /** After `line 3: `; empty: the line itself. */
-  field: string;
-  message: RegExp;
-}
-
 const deep = `{"text":${'['.repeat(70)}${']'.repeat(70)}}`;
+const MESSAGES = '"messages":[{"role":"user","content":"x"}]';
+const anthropic = (params: string): string => `{"custom_id":"a","params":{"model":"m",${params}}}`;
+const openai = (body: string): string => `{"custom_id":"a","url":"/v1/chat/completions","body":{${body}}}`;
 
-const BAD_LINES: BadLine[] = [
-  { name: 'bytes that are not UTF-8', line: Buffer.from([0x7b, 0xff, 0x7d]), field: '', message: /UTF-8/ },
-  { name: 'a NUL character', line: '{"text":"a\\u0000b"}', field: 'text', message: /NUL/ },
-  { name: 'a lone surrogate', line: '{"text":"\\ud800"}', field: 'text', message: /lone surrogate/ },
-  { name: 'a line that is not JSON', line: '{"text":', field: '', message: /not valid JSON/ },
-  { name: 'JSON that is too deep', line: deep, field: `text${'[0]'.repeat(63)}`, message: /too deeply/ },
-  { name: 'a line that is no object', line: '"text"', field: '', message: /expected an object/ },
-  { name: 'an unknown field', line: '{"text":"a","txet":"b"}', field: 'txet', message: /unknown field/ },
-  { name: 'no text', line: '{"customId":"a"}', field: 'text', message: /string/ },
-  { name: 'an empty text', line: '{"text":""}', field: 'text', message: /empty/ },
-  { name: 'a text that is no string', line: '{"text":7}', field: 'text', message: /string/ },
-  {
-    name: 'an integer beyond 2^53 as text',
-    line: '{"text":12345678901234567890}',
-    field: 'text',
-    message: /^Invalid input: expected string, received number 12345678901234567890$/,
-  },
-  { name: 'an integer beyond 2^53 as line', line: '12345678901234567890', field: '', message: /expected an object/ },
-  {
-    name: 'an integer beyond 2^53 in a line of Anthropic',
-    line: '{"custom_id":"a","params":12345678901234567890}',
-    field: 'params',
-    message: /expected an object/,
-  },
-  {
-    name: 'a customId of over 200 characters',
-    line: `{"text":"a","customId":"${'x'.repeat(201)}"}`,
-    field: 'customId',
-    message: /200/,
-  },
-  {
-    name: 'an invalid session key',
-    line: '{"text":"a","sessionKey":"a b"}',
-    field: 'sessionKey',
-    message: /not valid/,
-  },
-  { name: 'another mode than followup', line: '{"text":"a","mode":"steer"}', field: 'mode', message: /followup/ },
-  {
-    name: 'a line of Anthropic that is no item',
-    line: '{"custom_id":"a","params":{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"x"}],"tools":[]}}',
-    field: 'params.tools',
-    message: /cannot contain/,
-  },
-  {
-    name: 'a line of OpenAI that streams',
-    line: '{"custom_id":"a","url":"/v1/chat/completions","body":{"messages":[{"role":"user","content":"x"}],"stream":true}}',
-    field: 'body.stream',
-    message: /not streamed/,
-  },
-  {
-    name: 'a line of Anthropic that streams',
-    line: '{"custom_id":"a","params":{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"x"}],"stream":true}}',
-    field: 'params.stream',
-    message: /not streamed/,
-  },
-  {
-    name: 'a length of the answer that is none',
-    line: '{"custom_id":"a","params":{"model":"m","max_tokens":"many","messages":[{"role":"user","content":"x"}]}}',
-    field: 'params.max_tokens',
-    message: /from 1 to 1000000/,
-  },
-  {
-    name: 'a line of OpenAI that is no item',
-    line: '{"custom_id":"a","method":"POST","url":"/v1/embeddings","body":{"messages":[{"role":"user","content":"x"}]}}',
-    field: 'url',
-    message: /chat\/completions/,
-  },
+/** With the field after `line 3: `; empty: the line itself. */
+const BAD_LINES: [name: string, line: string | Buffer, field: string, message: RegExp][] = [
+  ['bytes that are not UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), '', /UTF-8/],
+  ['a NUL character', '{"text":"a\\u0000b"}', 'text', /NUL/],
+  ['a lone surrogate', '{"text":"\\ud800"}', 'text', /lone surrogate/],
+  ['a line that is not JSON', '{"text":', '', /not valid JSON/],
+  ['JSON that is too deep', deep, `text${'[0]'.repeat(63)}`, /too deeply/],
+  ['a line that is no object', '"text"', '', /expected an object/],
+  ['an unknown field', '{"text":"a","txet":"b"}', 'txet', /unknown field/],
+  ['no text', '{"customId":"a"}', 'text', /string/],
+  ['an empty text', '{"text":""}', 'text', /empty/],
+  ['a text that is no string', '{"text":7}', 'text', /string/],
+  [
+    'an integer beyond 2^53 as text',
+    '{"text":12345678901234567890}',
+    'text',
+    /^Invalid input: expected string, received number 12345678901234567890$/,
+  ],
+  ['an integer beyond 2^53 as line', '12345678901234567890', '', /expected an object/],
+  ['an integer beyond 2^53 as request', '{"params":12345678901234567890}', 'params', /expected an object/],
+  ['a customId of over 200 characters', `{"text":"a","customId":"${'x'.repeat(201)}"}`, 'customId', /200/],
+  ['an invalid session key', '{"text":"a","sessionKey":"a b"}', 'sessionKey', /not valid/],
+  ['another mode than followup', '{"text":"a","mode":"steer"}', 'mode', /followup/],
+  ['a line of Anthropic with tools', anthropic(`${MESSAGES},"tools":[]`), 'params.tools', /cannot contain/],
+  ['a line of Anthropic without a message', anthropic('"messages":[]'), 'params.messages', /one message/],
+  ['a line of Anthropic that streams', anthropic(`${MESSAGES},"stream":true`), 'params.stream', /not streamed/],
+  ['a length of no answer', anthropic(`${MESSAGES},"max_tokens":"many"`), 'params.max_tokens', /from 1 to 1000000/],
+  ['a line of OpenAI that streams', openai(`${MESSAGES},"stream":true`), 'body.stream', /not streamed/],
+  [
+    'an image',
+    openai('"messages":[{"role":"user","content":[{"type":"image_url"}]}]'),
+    'body.messages[0].content',
+    /only contain text/,
+  ],
+  [
+    'another form of answers',
+    openai(`${MESSAGES},"response_format":{"type":"xml"}`),
+    'body.response_format.type',
+    /json_schema/,
+  ],
+  ['another endpoint of OpenAI', `{"url":"/v1/embeddings","body":{${MESSAGES}}}`, 'url', /chat\/completions/],
 ];
 
-function linesWith(line: string | Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`${GOOD}\n\n`), Buffer.from(line), Buffer.from(`\n${GOOD}\n`)]);
+const linesWith = (line: string | Buffer): Buffer =>
+  Buffer.concat([Buffer.from(`${GOOD}\n\n`), Buffer.from(line), Buffer.from(`\n${GOOD}\n`)]);
+
+/** The answer to a submission that leaves no row. */
+async function refused(lines: string | Buffer, query = '', headers: Record<string, string> = {}) {
+  const { status, body } = await batchRig(shared.rig).submitLines(lines, query, headers);
+  expect(await rowsLeft()).toBe(0);
+  const { code, detail, errors } = body;
+  return { status, code, detail, errors };
 }
 
-describe('a bad line is refused with its number, and nothing is kept', () => {
-  test.each(BAD_LINES)('$name', async ({ line, field, message }) => {
-    const answer = await batchRig(shared.rig).submitLines(linesWith(line));
-    expect(answer.status).toBe(400);
-    expect(answer.body.code).toBe('invalid_items');
-    expect(answer.body.errors).toEqual([
-      { path: field === '' ? 'line 3' : `line 3: ${field}`, message: expect.stringMatching(message) },
-    ]);
-    expect(await rowsLeft()).toBe(0);
-  });
-
-  test('a duplicate customId names both lines', async () => {
-    const lines = ['{"text":"a","customId":"x"}', GOOD, '{"text":"b","customId":"x"}'].join('\n');
-    const answer = await batchRig(shared.rig).submitLines(lines);
-    expect([answer.status, answer.body.code]).toEqual([400, 'invalid_items']);
-    expect(answer.body.errors.map(({ path }: { path: string }) => path)).toEqual([
-      'line 1: customId',
-      'line 3: customId',
-    ]);
-    expect(await rowsLeft()).toBe(0);
-  });
-
-  test('an agent that does not exist is 404', async () => {
-    const answer = await batchRig(shared.rig).submitLines(linesWith('{"text":"a","agentId":"nobody"}'));
-    expect([answer.status, answer.body.code]).toEqual([404, 'unknown_agent']);
-    expect(answer.body.errors).toEqual([{ path: 'line 3: agentId', message: expect.stringContaining('nobody') }]);
-    expect(await rowsLeft()).toBe(0);
-  });
-
-  test('the first 100 faults are listed', async () => {
-    const answer = await batchRig(shared.rig).submitLines('{}\n'.repeat(4));
-    expect(answer.body.errors).toHaveLength(4);
-  });
-});
-
-describe('a submission that cannot be read as a whole is refused, and nothing is kept', () => {
-  const refused = async (lines: string | Buffer, headers: Record<string, string> = {}) => {
-    const { status, body } = await batchRig(shared.rig).submitLines(lines, '', headers);
-    expect(await rowsLeft()).toBe(0);
-    return { status, code: body.code, detail: body.detail, errors: body.errors };
-  };
-
-  test('one JSON list instead of lines, with a hint', async () => {
-    expect(await refused(`[${GOOD}]`)).toMatchObject({
+test.each(BAD_LINES)(
+  'a bad line is refused with its number, and nothing is kept: %s',
+  async (_, line, field, message) => {
+    expect(await refused(linesWith(line))).toMatchObject({
       status: 400,
       code: 'invalid_items',
-      errors: [{ path: 'line 1', message: expect.stringContaining('one item per line') }],
+      errors: [{ path: field === '' ? 'line 3' : `line 3: ${field}`, message: expect.stringMatching(message) }],
     });
-  });
+  },
+);
 
-  test('a setting of the query with a NUL character', async () => {
-    const { status, body } = await batchRig(shared.rig).submitLines(GOOD, '?name=a%00b');
-    expect([status, body.code]).toEqual([400, 'invalid_query']);
-    expect(body.errors).toEqual([{ path: 'name', message: expect.stringContaining('NUL') }]);
-    expect(await rowsLeft()).toBe(0);
-  });
+const LARGE = `{"text":"${'x'.repeat(900_000)}"}\n`;
+const GZIP = { 'content-encoding': 'gzip' };
+const named = (path: string, message: string) => ({ path, message: expect.stringContaining(message) });
+const CUSTOM_IDS = ['{"text":"a","customId":"x"}', GOOD, '{"text":"b","customId":"x"}'].join('\n');
+const NOBODY = linesWith('{"text":"a","agentId":"nobody"}');
 
-  test.each(['-1', '1e9', '0.0000001'])('a cost cap of %s dollars', async (maxCostUsd) => {
-    const { status, body } = await batchRig(shared.rig).submitLines(GOOD, `?maxCostUsd=${maxCostUsd}`);
-    expect([status, body.code]).toEqual([400, 'invalid_query']);
-    expect(body.errors).toEqual([
-      { path: 'maxCostUsd', message: expect.stringMatching(/without a sign or an exponent|at most six decimals/) },
-    ]);
-    expect(await rowsLeft()).toBe(0);
-  });
+interface Refusal {
+  lines: string | Buffer;
+  query?: string;
+  headers?: Record<string, string>;
+  is: object;
+}
 
-  test('a detail that quotes a whole sentence has one full stop', async () => {
-    expect((await refused('{"text":')).detail).toMatch(/[^.]\. Nothing was stored/);
-  });
-
-  test('no items', async () => {
-    expect(await refused('\n \n')).toMatchObject({ status: 400, code: 'invalid_items' });
-  });
-
-  test('more items than a batch can have', async () => {
-    const answer = await refused(`${GOOD}\n`.repeat(6));
-    expect(answer).toMatchObject({ status: 413, code: 'body_too_large', detail: expect.stringContaining('5 items') });
-  });
-
-  test('more bytes than a batch can have', async () => {
-    const line = `{"text":"${'x'.repeat(900_000)}"}\n`;
-    expect(await refused(line.repeat(4))).toMatchObject({ status: 413, code: 'body_too_large' });
-  });
-
-  test('a line that is too long', async () => {
-    const answer = await refused(`${GOOD}\n{"text":"${'x'.repeat(1_048_576)}"}\n`);
-    expect(answer).toMatchObject({ status: 413, code: 'body_too_large', errors: [{ path: 'line 2' }] });
-  });
-
-  test('gzip that expands too much', async () => {
-    const body = gzipSync(`{"text":"${'x'.repeat(900_000)}"}\n`.repeat(3));
-    expect(await refused(body, { 'content-encoding': 'gzip' })).toMatchObject({ status: 413, code: 'body_too_large' });
-  });
-
-  test.each([
-    ['corrupt', Buffer.from('not gzip at all')],
-    ['cut', gzipSync(`${GOOD}\n`).subarray(0, 15)],
-  ])('%s gzip', async (_name, body) => {
-    expect(await refused(body, { 'content-encoding': 'gzip' })).toMatchObject({ status: 400, code: 'invalid_body' });
-  });
-
-  test('60 s without a byte', async () => {
-    const source = new PassThrough();
-    source.write(GOOD);
-    const reader = new LineReader(source, { isGzip: false, limits, hoursMax: 1, silentMsMax: 20 });
-    const fault = await Array.fromAsync(reader.lines()).catch((error: unknown) => error);
-    expect(fault).toBeInstanceOf(Problem);
-    expect(fault).toMatchObject({ code: 'request_timeout', status: 408 });
-  });
+test.each<[string, Refusal]>([
+  [
+    'a duplicate customId, which names both lines',
+    {
+      lines: CUSTOM_IDS,
+      is: {
+        status: 400,
+        code: 'invalid_items',
+        errors: [named('line 1: customId', 'once'), named('line 3: customId', 'once')],
+      },
+    },
+  ],
+  [
+    'an agent that does not exist',
+    { lines: NOBODY, is: { status: 404, code: 'unknown_agent', errors: [named('line 3: agentId', 'nobody')] } },
+  ],
+  [
+    'one JSON list instead of lines',
+    { lines: `[${GOOD}]`, is: { status: 400, code: 'invalid_items', errors: [named('line 1', 'one item per line')] } },
+  ],
+  [
+    'a setting with a NUL character',
+    { lines: GOOD, query: '?name=a%00b', is: { status: 400, code: 'invalid_query', errors: [named('name', 'NUL')] } },
+  ],
+  [
+    'a negative cost cap',
+    {
+      lines: GOOD,
+      query: '?maxCostUsd=-1',
+      is: { status: 400, code: 'invalid_query', errors: [named('maxCostUsd', 'without a sign')] },
+    },
+  ],
+  [
+    'a cost cap with an exponent',
+    {
+      lines: GOOD,
+      query: '?maxCostUsd=1e9',
+      is: { status: 400, code: 'invalid_query', errors: [named('maxCostUsd', 'an exponent')] },
+    },
+  ],
+  [
+    'a cost cap of parts of a micro-dollar',
+    {
+      lines: GOOD,
+      query: '?maxCostUsd=0.0000001',
+      is: { status: 400, code: 'invalid_query', errors: [named('maxCostUsd', 'six decimals')] },
+    },
+  ],
+  [
+    'a sentence in a sentence, with one full stop',
+    { lines: '{"text":', is: { detail: expect.stringMatching(/[^.]\. Nothing was stored/) } },
+  ],
+  ['no items', { lines: '\n \n', is: { status: 400, code: 'invalid_items' } }],
+  [
+    'more items than a batch can have',
+    {
+      lines: `${GOOD}\n`.repeat(6),
+      is: { status: 413, code: 'body_too_large', detail: expect.stringContaining('5 items') },
+    },
+  ],
+  ['more bytes than a batch can have', { lines: LARGE.repeat(4), is: { status: 413, code: 'body_too_large' } }],
+  [
+    'a line that is too long',
+    {
+      lines: `${GOOD}\n{"text":"${'x'.repeat(1_048_576)}"}\n`,
+      is: { status: 413, code: 'body_too_large', errors: [{ path: 'line 2' }] },
+    },
+  ],
+  [
+    'gzip that expands too much',
+    { lines: gzipSync(LARGE.repeat(3)), headers: GZIP, is: { status: 413, code: 'body_too_large' } },
+  ],
+  ['corrupt gzip', { lines: Buffer.from('not gzip at all'), headers: GZIP, is: { status: 400, code: 'invalid_body' } }],
+  [
+    'gzip that is cut',
+    { lines: gzipSync(`${GOOD}\n`).subarray(0, 15), headers: GZIP, is: { status: 400, code: 'invalid_body' } },
+  ],
+])('a submission is refused, and nothing is kept: %s', async (_, { lines, query, headers, is }) => {
+  expect(await refused(lines, query, headers)).toMatchObject(is);
 });
 
-const immediately = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+test('the faults of all lines are listed', async () => {
+  expect((await refused('{}\n'.repeat(4))).errors).toHaveLength(4);
+});
 
-describe('an upload that never ends is ended', () => {
-  test('when its gzip expands to nothing', async () => {
-    const empty = gzipSync('');
-    async function* members(): AsyncGenerator<Buffer> {
-      for (;;) {
-        await immediately();
-        yield empty;
-      }
-    }
-    const reader = new LineReader(Readable.from(members()), {
-      isGzip: true,
-      hoursMax: 1,
-      limits: { ...limits, batchBytes: 10_000 },
-    });
-    const fault = await Array.fromAsync(reader.lines()).catch((error: unknown) => error);
-    expect(fault).toMatchObject({ code: 'body_too_large', status: 413 });
-  });
+/** Bytes that never end. */
+async function* endless(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (;;) {
+    await new Promise((resolve) => setImmediate(resolve));
+    yield bytes;
+  }
+}
 
-  test('when it only drips', async () => {
-    async function* drips(): AsyncGenerator<Buffer> {
-      for (;;) {
-        await immediately();
-        yield Buffer.from(' ');
-      }
-    }
-    const reader = new LineReader(Readable.from(drips()), { isGzip: false, limits, hoursMax: 1e-6 });
-    const fault = await Array.fromAsync(reader.lines()).catch((error: unknown) => error);
-    expect(fault).toMatchObject({ code: 'request_timeout', status: 408 });
-  });
+function silent(): PassThrough {
+  const source = new PassThrough();
+  source.write(GOOD);
+  return source;
+}
+
+test.each<[string, () => Readable, Partial<ConstructorParameters<typeof LineReader>[1]>, object]>([
+  ['nothing comes', silent, { silentMsMax: 20 }, { code: 'request_timeout', status: 408 }],
+  [
+    'it only drips',
+    () => Readable.from(endless(Buffer.from(' '))),
+    { hoursMax: 1e-6 },
+    { code: 'request_timeout', status: 408 },
+  ],
+  [
+    'its gzip expands to nothing',
+    () => Readable.from(endless(gzipSync(''))),
+    { isGzip: true, limits: { ...limits, batchBytes: 10_000 } },
+    { code: 'body_too_large', status: 413 },
+  ],
+])('an upload that never ends is ended when %s', async (_, open, options, is) => {
+  const reader = new LineReader(open(), { isGzip: false, limits, hoursMax: 1, ...options });
+  const fault = await Array.fromAsync(reader.lines()).catch((error: unknown) => error);
+  expect(fault).toBeInstanceOf(Problem);
+  expect(fault).toMatchObject(is);
 });
 
 test('the same Idempotency-Key with other lines is 422, and with the same lines the first batch again', async () => {
