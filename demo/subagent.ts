@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ListAnswer } from '../src/contract/answers.ts';
 import type { MessageView, SessionFacts } from '../src/contract/views.ts';
-import type { SubagentView } from '../src/contract/subagents.ts';
+import type { SubagentView } from '../src/features/subagents/contract.ts';
 import type { StreamedEvent } from '../src/cli/event-stream.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { EventWatch } from './event-watch.ts';

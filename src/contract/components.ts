@@ -17,7 +17,7 @@ import { modelBlock } from './model-blocks.ts';
 import { modelRequest } from './model-requests.ts';
 import * as overview from './overview.ts';
 import { pause } from './pauses.ts';
-import * as subagents from './subagents.ts';
+import * as subagents from '../features/subagents/contract.ts';
 import * as transcripts from './transcripts.ts';
 import * as views from './views.ts';
 import { waitingMessage } from './waiting.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { CAUSE_KINDS } from '../kernel/rules/message-cause.ts';
 import { MESSAGE_STATUSES } from '../core/statuses.ts';
 import { costOf, simulated } from './costs.ts';
-import { RUN_STATUSES } from './subagents.ts';
+import { RUN_STATUSES } from '../features/subagents/contract.ts';
 import { toolCall } from './tool-calls.ts';
 import { MESSAGE_KINDS, systemEvent } from './views.ts';
 import { text, flag, uuid, iso, count, sessionKey, createdAt, endedAt, tokens } from './fields.ts';

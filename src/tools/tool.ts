@@ -204,6 +204,11 @@ export function textOutcome(content: string): ToolOutcome {
   return { content, isError: false };
 }
 
+/** An outcome with a value as JSON. */
+export function jsonOutcome(value: object): ToolOutcome {
+  return textOutcome(JSON.stringify(value));
+}
+
 /** An outcome that tells the model what failed and, if possible, what to do instead. */
 export function errorOutcome(text: string): ToolOutcome {
   return { content: text, isError: true };

@@ -106,9 +106,9 @@ const familySafeguards: FamilySafeguard[] = [
     name: 'the cause of a spawn',
     changes: [
       {
-        file: 'src/features/subagents/sessions-port.ts',
-        find: 'const origin = { sessionKey, turnId, causeKey: `call:${idempotencyKey}`, sentBy: null, idempotency: null };',
-        replace: 'const origin = { sessionKey, turnId, causeKey: null, sentBy: null, idempotency: null };',
+        file: 'src/features/subagents/use-cases.ts',
+        find: 'causeKey: `call:${idempotencyKey}`',
+        replace: 'causeKey: null',
       },
     ],
     scenario: 'spawn with two children',

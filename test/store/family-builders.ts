@@ -5,6 +5,11 @@ import { storeSpawn, type NewSpawn, type SpawnResult } from '../../src/features/
 import { readSessions } from '../rows/sessions.ts';
 import type { StoreRig } from './store-rig.ts';
 
+/** Settings with these limits. */
+export function spawnSettings(maxSpawnDepth: number, maxChildrenPerSession: number, maxDescendants: number) {
+  return { maxSpawnDepth, maxChildrenPerSession, maxDescendants, runTimeoutSeconds: 0, allowAgents: [] };
+}
+
 /** An ordinary spawn from outside a turn. */
 export async function spawnFrom(
   rig: Pick<StoreRig, 'database' | 'rows'>,
@@ -28,10 +33,9 @@ export async function spawnFrom(
     },
     body: JSON.stringify({ text: task }),
     route: 'route',
-    causeKey: newId<string>(),
-    turnId: null,
+    cause: { turnId: null, causeKey: newId<string>(), sentBy: null, idempotency: null },
     originRoute: 'route',
-    limits: { depthMax: 3, childrenMax: 5, descendantsMax: 10 },
+    settings: spawnSettings(3, 5, 10),
     ...more,
   });
 }

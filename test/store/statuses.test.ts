@@ -3,7 +3,7 @@
 import { cronFire } from '../../src/features/crons/contract.ts';
 import { heartbeat } from '../../src/features/heartbeats/contract.ts';
 import { deadLetter } from '../../src/contract/dead-letters.ts';
-import { RUN_STATUSES } from '../../src/contract/subagents.ts';
+import { RUN_STATUSES } from '../../src/features/subagents/contract.ts';
 import { compaction, entry } from '../../src/contract/transcripts.ts';
 import { systemEvent } from '../../src/contract/views.ts';
 import { DELIVERY_STATUSES, MESSAGE_STATUSES, TURN_STATUSES, STOP_KINDS } from '../../src/core/statuses.ts';

@@ -6,7 +6,7 @@ import { newId } from '../../src/ids.ts';
 import { carryOutEffects, joinEffects } from '../../src/kernel/effects/carry-out.ts';
 import type { EffectParts } from '../../src/kernel/effects/turn-effects.ts';
 import { stopFamily, type FamilyStop } from '../../src/kernel/effects/stop-family.ts';
-import { steerRun } from '../../src/features/subagents/store/subagents.ts';
+import { steerRun } from '../../src/features/subagents/store/runs.ts';
 import type { JournalWrite, TurnEnd } from '../../src/kernel/turn/journal/journal.ts';
 import { readInputs } from '../rows/inputs.ts';
 import { countSessions, readSessions } from '../rows/sessions.ts';

@@ -6,7 +6,7 @@ import type { SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
 import { createBudget } from '../../src/features/budgets/store/budgets.ts';
 import { retryTurn } from '../../src/kernel/turn/journal/retry-turn.ts';
-import { spawnSubagent } from '../../src/features/subagents/spawn-subagent.ts';
+import { causeOfRequest, spawnSubagent } from '../../src/features/subagents/use-cases.ts';
 import { fires } from '../../src/features/crons/views.ts';
 import { viewTopCosts } from '../../src/features/costs/views.ts';
 import { readBudgetWindows } from '../rows/budgets.ts';
@@ -88,14 +88,9 @@ test('a subagent that a request spawns counts for its API key, also when it is s
   await rig.sessionOf('spawning');
   const since = await now();
   const { service } = recordedService(rig);
-  const origin = {
-    sessionKey: 'agent:main:spawning',
-    turnId: null,
-    causeKey: null,
-    sentBy: 'spawner',
-    idempotency: null,
-  };
-  const spawned = await spawnSubagent(service, origin, { task: '[[error: 400 times=1]] [[reply: done]]' });
+  const cause = causeOfRequest('spawner', null);
+  const request = { task: '[[error: 400 times=1]] [[reply: done]]' };
+  const spawned = await spawnSubagent(service, 'agent:main:spawning', { cause, request });
   expect(spawned).toMatchObject({ kind: 'spawned' });
   await workAll();
   const failed = (await readTurns(rig, { status: 'failed' }, 'id')).at(-1);

@@ -1,9 +1,8 @@
 // A turn rig whose workers have the session tools: families of sessions on one database, whose
 // turns run when a test says so.
 import type { SessionId } from '../../src/core/ids.ts';
-import type { Tool } from '../../src/tools/tool.ts';
+import type { Tool, ToolCall } from '../../src/tools/tool.ts';
 import { createSessionTools } from '../../src/features/subagents/tools.ts';
-import { createSessionsPort } from '../../src/features/subagents/sessions-port.ts';
 import { endGathering } from '../rows/doorbells.ts';
 import { readInputs } from '../rows/inputs.ts';
 import { readSessions } from '../rows/sessions.ts';
@@ -36,10 +35,16 @@ interface LastBody {
 export async function createFamilyRig(databaseUrl: string, settings: object = {}, tools: Tool[] = []) {
   const rig: TurnRig = await createTurnRig(databaseUrl, { settings });
   const { service, rings } = recordedService(rig);
-  const port = createSessionsPort(service);
+  const own = createSessionTools(service);
 
   function worker() {
-    return rig.worker({ tools: [...createSessionTools(port), ...tools] });
+    return rig.worker({ tools: [...own, ...tools] });
+  }
+
+  /** Runs a session tool in a call; resolves with what the model reads. */
+  async function call(name: string, from: ToolCall, input: object): Promise<Record<string, any>> {
+    const { content } = await own.find(({ spec }) => spec.name === name)!.run(input, from);
+    return JSON.parse(String(content)) as Record<string, any>;
   }
 
   /** All runs, in the order in which they were spawned. */
@@ -98,8 +103,9 @@ export async function createFamilyRig(databaseUrl: string, settings: object = {}
 
   return {
     ...rig,
-    port,
+    service,
     rings,
+    call,
     worker,
     runs,
     runsOf,

@@ -3,8 +3,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { InputOptions } from '../../src/core/input-options.ts';
 import type { Service } from '../../src/kernel/use-cases/service.ts';
-import { spawnSubagent } from '../../src/features/subagents/spawn-subagent.ts';
-import { steerSubagent } from '../../src/features/subagents/steer-subagent.ts';
+import { causeOfRequest, spawnSubagent, steerSubagent } from '../../src/features/subagents/use-cases.ts';
 import { wakeOverdue } from '../../src/features/subagents/store/overdue.ts';
 import { createCronTool } from '../../src/features/crons/cron-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
@@ -102,12 +101,13 @@ test('a subagent has no more tools than the turn that spawned it, nor has the tu
 });
 
 test('a message to a subagent joins its turn and has the options of its run, also when it begins again', async () => {
-  const origin = { sessionKey: `agent:main:${name}`, turnId: null, causeKey: null, sentBy: null, idempotency: null };
+  const cause = causeOfRequest(null, null);
   const task = '[[tool: pause {}]] [[reply: done]]';
-  const spawned = await spawnSubagent(service, origin, { task, mode: 'session', options: OPTIONS });
+  const request = { task, mode: 'session' as const, options: OPTIONS };
+  const spawned = await spawnSubagent(service, `agent:main:${name}`, { cause, request });
   if (spawned.kind !== 'spawned') throw new Error(spawned.kind);
   const { runId, childId, childKey } = spawned;
-  const steer = { runId, text: 'hurry', from: null, causeKey: null, sentBy: null, idempotency: null };
+  const steer = { runId, text: 'hurry', from: null, cause };
   during = () => steerSubagent(service, steer);
   await worker.runSession(childId);
   expect(rig.lastRequest(childKey)).toContain('hurry');

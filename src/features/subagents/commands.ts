@@ -1,6 +1,6 @@
 // `holdfast spawn`: a task for a subagent of a session, and with --wait its result. `holdfast
 // subagents`: those that there are, a word to one of them, its end.
-import type { SubagentView } from '../../contract/subagents.ts';
+import type { SubagentView } from './contract.ts';
 import { parseReceiver } from '../../core/channel-address.ts';
 import type { ApiClient } from '../../cli/api-client.ts';
 import { EXIT, type ExitCode } from '../../cli/cli-error.ts';

@@ -24,7 +24,6 @@ export const subagents: Feature = {
   ],
   effects: async () => (await import('./store/end-runs.ts')).EFFECTS,
   async tools() {
-    const [tools, port] = await Promise.all([import('./tools.ts'), import('./sessions-port.ts')]);
-    return (service) => tools.createSessionTools(port.createSessionsPort(service));
+    return (await import('./tools.ts')).createSessionTools;
   },
 };

@@ -1,22 +1,13 @@
 // Routes to spawn, view, steer and stop subagents, and the family of a session.
 import { parseKeyName } from '../../core/key-role.ts';
 import { nestOptions } from '../../core/input-options.ts';
-import { spawnSubagent, type SpawnAnswer } from './spawn-subagent.ts';
-import { steerSubagent, stopRun, type SteerAnswer } from './steer-subagent.ts';
+import { causeOfRequest, spawnSubagent, steerSubagent, stopRun, type SteerAnswer } from './use-cases.ts';
 import { findSession } from '../../kernel/views/sessions.ts';
 import { runs, viewFamily } from './views.ts';
 import { toReceiver } from '../../api/deliver-to.ts';
 import { conflict, requireFound, notFound, Problem } from '../../api/problem.ts';
 import { defineEffect, defineList, defineRead, type Route } from '../../api/route.ts';
-import {
-  killed,
-  killRequest,
-  spawned,
-  spawnRequest,
-  steered,
-  steerRequest,
-  subagent,
-} from '../../contract/subagents.ts';
+import { killed, killRequest, spawned, spawnRequest, steered, steerRequest, subagent } from './contract.ts';
 import { family } from '../../contract/details.ts';
 
 /** When the limit of subagents is reached, one of them may have ended by then. */
@@ -34,10 +25,11 @@ const postSpawn = defineEffect({
     429: { description: 'Too many subagents are active; nothing was stored' },
   },
   async perform({ params: { key }, body, idempotency, principal }, { context }) {
-    const origin = { sessionKey: key, turnId: null, causeKey: null, sentBy: parseKeyName(principal.name), idempotency };
+    const cause = causeOfRequest(parseKeyName(principal.name), idempotency);
     const { deliver, ...task } = body;
     const receiver = deliver === undefined ? {} : { deliver: toReceiver(context.config, deliver) };
-    return toSpawned(await spawnSubagent(context.service, origin, nestOptions({ ...task, ...receiver })), key);
+    const request = nestOptions({ ...task, ...receiver });
+    return toSpawned(await spawnSubagent(context.service, key, { cause, request }), key);
   },
   show: async ({ runId, childSessionKey }) => ({ runId, childSessionKey }),
 });
@@ -48,7 +40,7 @@ interface SpawnedRun {
 }
 
 /** The run that was spawned; throws the `Problem` of a refusal. */
-function toSpawned(answer: SpawnAnswer, key: string): SpawnedRun {
+function toSpawned(answer: Awaited<ReturnType<typeof spawnSubagent>>, key: string): SpawnedRun {
   switch (answer.kind) {
     case 'spawned':
       return { runId: answer.runId, childSessionKey: answer.childKey };
@@ -117,8 +109,8 @@ const postSteer = defineEffect({
   },
   async perform({ params: { runId }, body, idempotency, principal }, { context }) {
     const text = body.text ?? body.message ?? '';
-    const message = { runId, text, from: null, causeKey: null, sentBy: parseKeyName(principal.name), idempotency };
-    return toSteered(await steerSubagent(context.service, message), runId);
+    const cause = causeOfRequest(parseKeyName(principal.name), idempotency);
+    return toSteered(await steerSubagent(context.service, { runId, text, from: null, cause }), runId);
   },
   async show(result, { params: { runId } }) {
     if (!('messageId' in result)) return { runId: result.runId, messageId: null, how: 'again' };

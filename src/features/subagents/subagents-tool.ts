@@ -3,18 +3,19 @@
 import { z } from 'zod';
 import { count } from '../../config/schema-scalars.ts';
 import { cutHead } from '../../core/text.ts';
+import type { Service } from '../../kernel/use-cases/service.ts';
 import { defineTool } from '../../tools/define-tool.ts';
-import type { SeenSubagent, SessionsPort } from './tools-port.ts';
-import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, textOutcome } from '../../tools/tool.ts';
+import { errorOutcome, jsonOutcome, type Tool, type ToolCall, type ToolOutcome } from '../../tools/tool.ts';
+import { listRecentRuns, type RunFacts } from './store/runs.ts';
+import { causeOfCall, steerSubagent, stopRun } from './use-cases.ts';
 
 const RECENT_MINUTES_DEFAULT = 30;
 const RECENT_MINUTES_MAX = 1_440;
 const MESSAGE_CHARS_MAX = 4_000;
 const TASK_CHARS_SHOWN = 200;
+const KILLED_BY_PARENT = 'It was killed by the session that spawned it.';
 
-type Port = Pick<SessionsPort, 'subagents' | 'kill' | 'steer'>;
-
-export function createSubagentsTool(port: Port): Tool {
+export function createSubagentsTool(service: Service): Tool {
   return defineTool({
     name: 'subagents',
     description:
@@ -36,31 +37,36 @@ export function createSubagentsTool(port: Port): Tool {
     isIdempotent: true,
     isReadOnly: false,
     async run({ action, target, message, recentMinutes = RECENT_MINUTES_DEFAULT }, call) {
-      const all = await port.subagents(call, recentMinutes);
-      if (action === 'list') return textOutcome(JSON.stringify({ subagents: all.map(listed) }));
+      const all = await listRecentRuns(service.database, call.sessionKey, recentMinutes);
+      if (action === 'list') return jsonOutcome({ subagents: all.map(listed) });
       if (target === undefined) return errorOutcome(`subagents: ${action} needs a target`);
-      if (action === 'kill' && target === 'all') return killAll(port, call, all);
+      if (action === 'kill' && target === 'all') {
+        let killed = 0;
+        for (const { runId } of all.filter(({ status }) => status === 'running')) killed += await kill(service, runId);
+        return jsonOutcome({ status: 'ok', killed });
+      }
       const found = findTarget(all, target);
       if (found.kind === 'none') return errorOutcome(`subagents: ${found.why}`);
-      if (action === 'kill') return kill(port, call, found.subagent);
+      const { runId } = found.run;
+      if (action === 'kill') return jsonOutcome({ status: 'ok', runId, killed: await kill(service, runId) });
       if (message === undefined) return errorOutcome('subagents: steer needs a message');
-      return steer(port, call, found.subagent, message);
+      return steer(service, call, runId, message);
     },
   });
 }
 
-function listed({ task, runtimeMs, ...subagent }: SeenSubagent, index: number): object {
+function listed({ runId, childKey, label, task, status, error, runtimeSeconds }: RunFacts, index: number): object {
   const shown = task.length > TASK_CHARS_SHOWN ? `${cutHead(task, TASK_CHARS_SHOWN)}…` : task;
-  return { number: index + 1, ...subagent, task: shown, runtimeSeconds: Math.round(runtimeMs / 1000) };
+  return { number: index + 1, runId, sessionKey: childKey, label, status, error, task: shown, runtimeSeconds };
 }
 
-type SubagentMatch = { kind: 'found'; subagent: SeenSubagent } | { kind: 'none'; why: string };
+type RunMatch = { kind: 'found'; run: RunFacts } | { kind: 'none'; why: string };
 
 /** By number, run id, key or label, in this order; a label that several have is refused. */
-function findTarget(all: SeenSubagent[], target: string): SubagentMatch {
+function findTarget(all: RunFacts[], target: string): RunMatch {
   const byNumber = /^[1-9]\d{0,3}$/.test(target) ? all[Number(target) - 1] : undefined;
-  const exact = byNumber ?? all.find(({ runId, sessionKey }) => runId === target || sessionKey === target);
-  if (exact !== undefined) return { kind: 'found', subagent: exact };
+  const exact = byNumber ?? all.find(({ runId, childKey }) => runId === target || childKey === target);
+  if (exact !== undefined) return { kind: 'found', run: exact };
   const byLabel = all.filter(({ label }) => label === target);
   const working = byLabel.filter(({ status }) => status === 'running');
   const [found, second] = working.length > 0 ? working : byLabel.toReversed();
@@ -73,26 +79,29 @@ function findTarget(all: SeenSubagent[], target: string): SubagentMatch {
   if (second !== undefined && working.length > 0) {
     return { kind: 'none', why: `several subagents are called ${JSON.stringify(target)}; give the run id` };
   }
-  return { kind: 'found', subagent: found };
+  return { kind: 'found', run: found };
 }
 
-async function killAll(port: Port, call: ToolCall, all: SeenSubagent[]): Promise<ToolOutcome> {
-  let runs = 0;
-  for (const { runId } of all.filter(({ status }) => status === 'running')) {
-    const killed = await port.kill(call, runId);
-    if (killed.kind === 'ok') runs += killed.runs;
+/** Resolves with how many runs have ended by it. */
+async function kill(service: Service, runId: string): Promise<number> {
+  return (await stopRun(service, { runId, reason: KILLED_BY_PARENT, isOwn: true })) ?? 0;
+}
+
+async function steer(service: Service, call: ToolCall, runId: string, text: string): Promise<ToolOutcome> {
+  const steered = await steerSubagent(service, { runId, text, from: call.sessionKey, cause: causeOfCall(call) });
+  const accepted = (how: string): ToolOutcome => jsonOutcome({ status: 'accepted', runId, how });
+  switch (steered.kind) {
+    case 'steered':
+      return accepted(steered.isBusy ? 'joins' : 'waits');
+    case 'again':
+      return accepted('again');
+    case 'limit':
+      return errorOutcome(steered.message);
+    case 'ended':
+      return errorOutcome('this subagent has ended and accepts no further tasks');
+    case 'unknown':
+      return errorOutcome('there is no such subagent');
+    default:
+      return steered satisfies never;
   }
-  return textOutcome(JSON.stringify({ status: 'ok', killed: runs }));
-}
-
-async function kill(port: Port, call: ToolCall, { runId }: SeenSubagent): Promise<ToolOutcome> {
-  const killed = await port.kill(call, runId);
-  if (killed.kind === 'error') return errorOutcome(killed.text);
-  return textOutcome(JSON.stringify({ status: 'ok', runId, killed: killed.runs }));
-}
-
-async function steer(port: Port, call: ToolCall, { runId }: SeenSubagent, text: string): Promise<ToolOutcome> {
-  const steered = await port.steer(call, runId, text);
-  if (steered.kind === 'error') return errorOutcome(steered.text);
-  return textOutcome(JSON.stringify({ status: 'accepted', runId, how: steered.how }));
 }

@@ -1,14 +1,21 @@
 // The tools about sessions and subagents, before policy. Which of them a subagent has is said in
 // `core/subagents.ts`.
 import { z } from 'zod';
+import { agentOf } from '../../config.ts';
 import { responseFormat } from '../../config/schema-inputs.ts';
 import { count } from '../../config/schema-scalars.ts';
 import { given } from '../../core/json.ts';
 import { THINKING_LEVELS } from '../../core/models.ts';
+import { shownHistory, type HistoryItem, type HistoryOptions } from '../../kernel/rules/session-history.ts';
+import type { Service } from '../../kernel/use-cases/service.ts';
 import { defineTool } from '../../tools/define-tool.ts';
-import type { SeenSession, SessionsPort } from './tools-port.ts';
+import { errorOutcome, jsonOutcome, type Tool, type ToolOutcome } from '../../tools/tool.ts';
+import { mayBeSpawned } from './rules/spawn.ts';
+import { findVisible, listVisible, notVisible, readViewer, sendBetweenSessions } from './sessions.ts';
+import { noteYield } from './store/overdue.ts';
+import { readEntries, type ListedSession } from './store/seen-sessions.ts';
 import { createSubagentsTool } from './subagents-tool.ts';
-import { errorOutcome, type Tool, type ToolCall, textOutcome } from '../../tools/tool.ts';
+import { causeOfCall, spawnSettingsOf, spawnSubagent } from './use-cases.ts';
 
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 200;
@@ -24,21 +31,21 @@ const DAY_SECONDS = 86_400;
 const YIELD_SECONDS_DEFAULT = 3_600;
 const NOTE_CHARS_MAX = 4_000;
 
-/** All of them over one port. */
-export function createSessionTools(port: SessionsPort): Tool[] {
+/** All of them. */
+export function createSessionTools(service: Service): Tool[] {
   return [
-    createAgentsListTool(port),
-    createSessionsListTool(port),
-    createSessionsHistoryTool(port),
-    createSessionsSendTool(port),
-    createSessionsSpawnTool(port),
-    createSessionsYieldTool(port),
-    createSubagentsTool(port),
+    createAgentsListTool(service),
+    createSessionsListTool(service),
+    createSessionsHistoryTool(service),
+    createSessionsSendTool(service),
+    createSessionsSpawnTool(service),
+    createSessionsYieldTool(service),
+    createSubagentsTool(service),
   ];
 }
 
 /** Which agents a subagent may be of. */
-function createAgentsListTool(port: Pick<SessionsPort, 'agents'>): Tool {
+function createAgentsListTool({ config }: Service): Tool {
   return defineTool({
     name: 'agents_list',
     description: 'List the agents that sessions_spawn accepts as agentId; the first is your own.',
@@ -46,14 +53,19 @@ function createAgentsListTool(port: Pick<SessionsPort, 'agents'>): Tool {
     input: z.strictObject({}),
     isIdempotent: true,
     isReadOnly: true,
-    async run(_input, call) {
-      return textOutcome(JSON.stringify({ requester: call.agentId, agents: port.agents(call) }));
+    async run(_input, { agentId: requester }) {
+      const settings = spawnSettingsOf(config, requester);
+      const agents = config.agents.list
+        .filter(({ id }) => mayBeSpawned(id, requester, settings))
+        .toSorted((a, b) => Number(b.id === requester) - Number(a.id === requester))
+        .map(({ id }) => ({ id, model: agentOf(config, id).model }));
+      return jsonOutcome({ requester, agents });
     },
   });
 }
 
 /** Which sessions there are, as far as the calling one may see them. */
-function createSessionsListTool(port: Pick<SessionsPort, 'list' | 'history'>): Tool {
+function createSessionsListTool(service: Service): Tool {
   return defineTool({
     name: 'sessions_list',
     description:
@@ -70,36 +82,35 @@ function createSessionsListTool(port: Pick<SessionsPort, 'list' | 'history'>): T
     isIdempotent: true,
     isReadOnly: true,
     async run({ kinds, limit = LIMIT_DEFAULT, activeMinutes, messageLimit = 0 }, call) {
-      const seen = await port.list(call);
-      const since = activeMinutes === undefined ? 0 : Date.now() - activeMinutes * MINUTE_MS;
-      const chosen = seen
-        .filter(({ kind }) => kinds === undefined || (kinds as readonly string[]).includes(kind))
-        .filter(({ updatedAt }) => Date.parse(updatedAt) >= since)
-        .slice(0, limit);
-      const sessions = messageLimit === 0 ? chosen : await withMessages(port, call, chosen, messageLimit);
-      return textOutcome(JSON.stringify({ count: sessions.length, sessions }));
+      const sinceMs = activeMinutes === undefined ? 0 : Date.now() - activeMinutes * MINUTE_MS;
+      const visible = await listVisible(service, await readViewer(service, call.sessionKey));
+      const sessions = visible
+        .filter((one) => (kinds?.some((kind) => kind === one.kind) ?? true) && one.updatedAt >= sinceMs)
+        .slice(0, limit)
+        .map(async (one, n) => {
+          if (messageLimit === 0 || n >= WITH_MESSAGES_MAX) return shown(one);
+          const messages = await readHistory(service, one, { limit: messageLimit, includeTools: false });
+          return { ...shown(one), messages };
+        });
+      return jsonOutcome({ count: sessions.length, sessions: await Promise.all(sessions) });
     },
   });
 }
 
-async function withMessages(
-  port: Pick<SessionsPort, 'history'>,
-  call: ToolCall,
-  sessions: SeenSession[],
-  limit: number,
-): Promise<object[]> {
-  const [first, rest] = [sessions.slice(0, WITH_MESSAGES_MAX), sessions.slice(WITH_MESSAGES_MAX)];
-  const shown = await Promise.all(
-    first.map(async (session) => {
-      const history = await port.history(call, session.key, { limit, includeTools: false });
-      return { ...session, messages: history.kind === 'ok' ? history.items : [] };
-    }),
-  );
-  return [...shown, ...rest];
+function shown({ key, agentId, kind, label, status, contextTokens, updatedAt }: ListedSession): object {
+  return { key, agentId, kind, label, status, contextTokens, updatedAt: new Date(updatedAt).toISOString() };
+}
+
+async function readHistory(
+  { database }: Service,
+  { id }: ListedSession,
+  options: HistoryOptions,
+): Promise<HistoryItem[]> {
+  return shownHistory(await readEntries(database, id), options);
 }
 
 /** The entries of another session, as far as the calling session is allowed to see it. */
-function createSessionsHistoryTool(port: Pick<SessionsPort, 'history'>): Tool {
+function createSessionsHistoryTool(service: Service): Tool {
   return defineTool({
     name: 'sessions_history',
     description:
@@ -113,9 +124,10 @@ function createSessionsHistoryTool(port: Pick<SessionsPort, 'history'>): Tool {
     isIdempotent: true,
     isReadOnly: true,
     async run({ sessionKey, limit = LIMIT_DEFAULT, includeTools = false }, call) {
-      const history = await port.history(call, sessionKey, { limit, includeTools });
-      if (history.kind === 'error') return errorOutcome(history.text);
-      return textOutcome(JSON.stringify({ sessionKey, messages: history.items }));
+      const name = { key: sessionKey };
+      const target = await findVisible(service, await readViewer(service, call.sessionKey), name);
+      if (target === null) return errorOutcome(notVisible(name));
+      return jsonOutcome({ sessionKey, messages: await readHistory(service, target, { limit, includeTools }) });
     },
   });
 }
@@ -124,7 +136,7 @@ function createSessionsHistoryTool(port: Pick<SessionsPort, 'history'>): Tool {
  * Sends a message to another session. It never waits for the answer: that returns as a message of
  * its own, so no slot is held while another session works (G19).
  */
-function createSessionsSendTool(port: Pick<SessionsPort, 'send'>): Tool {
+function createSessionsSendTool(service: Service): Tool {
   return defineTool({
     name: 'sessions_send',
     description:
@@ -146,11 +158,11 @@ function createSessionsSendTool(port: Pick<SessionsPort, 'send'>): Tool {
         return errorOutcome('sessions_send: give sessionKey or label, one of them');
       }
       const to = label === undefined ? { key: sessionKey ?? '' } : { label, agentId };
-      const sent = await port.send(call, { to, text, wantsAnswer: timeoutSeconds !== 0 });
-      if (sent.kind === 'error') return errorOutcome(JSON.stringify({ status: 'forbidden', error: sent.text }));
-      const note = timeoutSeconds === 0 ? 'No answer will be sent.' : 'Its answer will arrive as a message.';
-      const { kind: _kind, ...what } = sent;
-      return textOutcome(JSON.stringify({ status: 'accepted', ...what, note }));
+      const wantsAnswer = timeoutSeconds !== 0;
+      const sent = await sendBetweenSessions(service, call, { to, text, wantsAnswer });
+      if (sent.kind === 'refused') return forbidden(sent.text);
+      const note = wantsAnswer ? 'Its answer will arrive as a message.' : 'No answer will be sent.';
+      return jsonOutcome({ status: 'accepted', sessionKey: sent.sessionKey, messageId: sent.messageId, note });
     },
   });
 }
@@ -159,7 +171,7 @@ function createSessionsSendTool(port: Pick<SessionsPort, 'send'>): Tool {
  * Gives a task to a subagent in the background. It returns immediately; the result arrives as an
  * announcement.
  */
-function createSessionsSpawnTool(port: Pick<SessionsPort, 'spawn'>): Tool {
+function createSessionsSpawnTool(service: Service): Tool {
   return defineTool({
     name: 'sessions_spawn',
     description:
@@ -185,22 +197,37 @@ function createSessionsSpawnTool(port: Pick<SessionsPort, 'spawn'>): Tool {
     isIdempotent: true,
     isReadOnly: false,
     async run({ responseFormat: format, ...input }, call) {
-      const spawned = await port.spawn(call, { ...input, options: given({ responseFormat: format }) });
-      if (spawned.kind === 'error') return errorOutcome(JSON.stringify({ status: 'forbidden', error: spawned.text }));
-      const { runId, sessionKey: childSessionKey } = spawned;
-      const note =
-        'Its result is announced to you when it is done. Do not poll for it. What you answer until then is an interim answer.';
-      const mode = input.mode ?? 'run';
-      return textOutcome(JSON.stringify({ status: 'accepted', childSessionKey, runId, mode, note }));
+      const request = { ...input, options: given({ responseFormat: format }) };
+      const spawned = await spawnSubagent(service, call.sessionKey, { cause: causeOfCall(call), request });
+      switch (spawned.kind) {
+        case 'spawned': {
+          const { runId, childKey: childSessionKey } = spawned;
+          const note =
+            'Its result is announced to you when it is done. Do not poll for it. What you answer until then is an interim answer.';
+          return jsonOutcome({ status: 'accepted', childSessionKey, runId, mode: input.mode ?? 'run', note });
+        }
+        case 'refused':
+          return forbidden(`${spawned.field}: ${spawned.message}`);
+        case 'limit':
+          return forbidden(spawned.message);
+        case 'unknown':
+          return forbidden('this session no longer exists');
+        default:
+          return spawned satisfies never;
+      }
     },
   });
+}
+
+function forbidden(error: string): ToolOutcome {
+  return errorOutcome(JSON.stringify({ status: 'forbidden', error }));
 }
 
 /**
  * Ends the turn to wait. A session that waits holds no lock and no slot; any input wakes it, and
  * when none arrives, an input after the timeout says so (G19).
  */
-function createSessionsYieldTool(port: Pick<SessionsPort, 'noteYield'>): Tool {
+function createSessionsYieldTool({ database }: Service): Tool {
   return defineTool({
     name: 'sessions_yield',
     description:
@@ -218,8 +245,8 @@ function createSessionsYieldTool(port: Pick<SessionsPort, 'noteYield'>): Tool {
     }),
     isIdempotent: true,
     isReadOnly: false,
-    async run({ message = '', timeoutSeconds = YIELD_SECONDS_DEFAULT }, call) {
-      await port.noteYield(call, timeoutSeconds);
+    async run({ message = '', timeoutSeconds = YIELD_SECONDS_DEFAULT }, { sessionKey, turnId }) {
+      await noteYield(database, { sessionKey, turnId, seconds: timeoutSeconds });
       const note = message.trim() === '' ? '' : ` Your note: ${message.trim()}`;
       const content = `Your turn ended here. You wait for at most ${timeoutSeconds} s; the next message starts your next turn.${note}`;
       return { content, isError: false, endsTurn: true };

@@ -6,7 +6,7 @@ import { dollarsSql } from '../../kernel/sessions/cost-sql.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import { listOf } from '../../database/list-of.ts';
-import type { SubagentView } from '../../contract/subagents.ts';
+import type { SubagentView } from './contract.ts';
 
 /** The most runs that are shown, and the deepest. */
 const RUNS_MAX = 1_000;

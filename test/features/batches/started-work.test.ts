@@ -3,7 +3,6 @@
 import { expect, test } from 'vitest';
 import type { SessionId } from '../../../src/core/ids.ts';
 import { createSessionTools } from '../../../src/features/subagents/tools.ts';
-import { createSessionsPort } from '../../../src/features/subagents/sessions-port.ts';
 import { useApiRig } from '../../api/use-api-rig.ts';
 import { changeBatches, readBatchItems } from '../../rows/batches.ts';
 import { changeBudgets, readBudgetWindows } from '../../rows/budgets.ts';
@@ -22,7 +21,7 @@ const SPAWNING = { text: `${spawnCall('[[reply: found it]]')} [[reply: I have st
 function familyBatches() {
   const { rig } = shared;
   const batches = batchRig(rig);
-  const worker = rig.turns.worker({ tools: createSessionTools(createSessionsPort(rig.context.service)) });
+  const worker = rig.turns.worker({ tools: createSessionTools(rig.context.service) });
 
   /** Runs a turn in every session that has work now. */
   async function workOnce(): Promise<number> {

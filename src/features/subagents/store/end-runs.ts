@@ -1,7 +1,7 @@
 // Ends runs of subagents, in a transaction that has locked the family: the run is settled, and its
 // announcement is put into the inbox of the session that receives it, in one commit (G18).
 import type { RunStatus } from '../../../core/subagents.ts';
-import { decideRunEnd, isRunOver } from '../rules.ts';
+import { decideRunEnd, isRunOver } from '../rules/run-end.ts';
 import type { MessageId, SessionId, TurnId } from '../../../core/ids.ts';
 import { newId } from '../../../ids.ts';
 import { announcementBody, type NotNeeded, type PutInput } from '../../../kernel/inbox/put-inputs.ts';

@@ -9,7 +9,6 @@
 // inserted after the locks; no other transaction can know it.
 import type { Committed } from '../../../kernel/queue/after-commit.ts';
 import { sharedOptions, storedOptions } from '../../../core/input-options.ts';
-import type { SpawnPlan, SpawnRefusal } from '../../../core/subagents.ts';
 import type { MessageId, SessionId, SessionKey } from '../../../core/ids.ts';
 import { newId } from '../../../ids.ts';
 import { chargeOfTurnSql } from '../../../kernel/inbox/charged-inputs.ts';
@@ -21,96 +20,74 @@ import { TURN_RETRY_MS } from '../../../database/passing-faults.ts';
 import { buildChange, mergeAll } from '../../../kernel/queue/rings.ts';
 import type { SessionPlace } from '../../../kernel/sessions/family-rows.ts';
 import { transaction, type Committing, type Transaction } from '../../../database/transaction.ts';
-import { judgeSpawn, type SpawnLimits, type SpawnState } from '../rules.ts';
+import { judgeSpawn, type SpawnLimit, type SpawnPlan, type SpawnSettings, type SpawnState } from '../rules/spawn.ts';
+
+/** What spawns or steers a subagent: a tool call of a turn, or a request of a person. */
+export interface Cause {
+  /** The turn of the tool call; null: a person, who may spawn any agent. */
+  turnId: string | null;
+  /** Unique without a time limit: with it, nothing is done twice. Null: each call counts. */
+  causeKey: string | null;
+  /** The name of the API key of a request; null: it has none, or it is a tool call. */
+  sentBy: string | null;
+  idempotency: KeyedRequest | null;
+}
 
 export interface NewSpawn {
   parent: SessionPlace;
   plan: SpawnPlan;
+  cause: Cause;
+  settings: SpawnSettings;
   /** The child's first input, as JSON text, and the route of its inputs. */
   body: string;
   route: string;
-  /**
-   * The cause of the spawn, unique without a time limit; null: each call spawns another subagent.
-   */
-  causeKey: string | null;
-  /** The turn whose tool call it is; null: it is spawned from outside. */
-  turnId: string | null;
-  /**
-   * The name of the API key of the request that spawns it; null or absent: none, or it is a tool
-   * call.
-   */
-  sentBy?: string | null;
   /** The way that the answer to its announcement goes when it is spawned from outside. */
   originRoute: string;
-  limits: SpawnLimits;
-  /** The key of the request that spawns it. */
-  idempotency?: KeyedRequest | null | undefined;
-  /** Gives another task to a subagent that is done with its last. Absent: a new one. */
-  again?: { childId: SessionId; childKey: SessionKey };
+  /** The subagent that is done with its last task and gets another one. Absent: a new one. */
+  again?: { childId: SessionId; childKey: SessionKey } | undefined;
 }
 
-export type SpawnResult =
-  | { kind: 'spawned'; runId: string; childId: SessionId; childKey: SessionKey }
-  | { kind: 'refused'; code: SpawnRefusal; count: number };
+export type SpawnResult = { kind: 'spawned'; runId: string; childId: SessionId; childKey: SessionKey } | SpawnLimit;
 
 /**
  * Spawns, or returns what the same cause has made before. Throws when the parent does not exist.
  */
 export function storeSpawn(database: Database, spawn: NewSpawn): Promise<Committed<SpawnResult>> {
-  const { plan, again } = spawn;
-  const made: MadeIds = {
-    runId: newId<string>(),
-    messageId: newId<MessageId>(),
-    childId: again?.childId ?? newId<SessionId>(),
-    childKey: again?.childKey ?? (`agent:${plan.agentId}:subagent:${newId<string>()}` as SessionKey),
+  const { parent, plan, cause, settings, body, route, again } = spawn;
+  const { turnId, sentBy } = cause;
+  // Made here, so that a transaction that is made again spawns once.
+  const [runId, messageId, childId] = [newId<string>(), newId<MessageId>(), again?.childId ?? newId<SessionId>()];
+  const childKey = again?.childKey ?? (`agent:${plan.agentId}:subagent:${newId<string>()}` as SessionKey);
+  const spawnLocked = async (tx: Transaction): Promise<Committing<Committed<SpawnResult>>> => {
+    const [states, earlier, origin] = await Promise.all([
+      lockSpawning(tx, parent.id, childId),
+      readEarlierRun(tx, cause.causeKey, runId),
+      readOrigin(tx, turnId),
+    ]);
+    const own = states.get(parent.id);
+    const root = states.get(own?.ancestors[0] ?? parent.id);
+    if (own === undefined || root === undefined) throw new Error(`There is no session ${parent.id}.`);
+    const after = mergeAll([{ after: buildChange(parent.id) }, { after: buildChange(earlier?.childId ?? childId) }]);
+    if (earlier !== undefined) return { kind: 'spawned', ...earlier, after };
+    const limit = judgeSpawn({ parent: own, root, child: states.get(childId), turnId, settings });
+    if (limit !== null) return limit;
+    const chargedTo = origin?.chargedTo ?? (sentBy === null ? null : JSON.stringify({ sentBy }));
+    const ancestors = [...own.ancestors, parent.id];
+    void insertRun(tx, spawn, { runId, childId, childKey, ancestors, rootId: root.id, chargedTo, origin });
+    const input = {
+      id: messageId,
+      sessionId: childId,
+      kind: 'message' as const,
+      body: chargedBody(body, chargedTo),
+      route,
+    };
+    const put = putInputs(tx, {
+      inputs: [{ ...input, mode: 'followup', causeKey: `spawn:${runId}` }],
+      keyed: { request: cause.idempotency, result: { runId, childSessionKey: childKey } },
+    });
+    return async () => ({ kind: 'spawned', runId, childId, childKey, after: mergeAll([{ after }, await put]) });
   };
-  return transaction(database.hot, (tx) => spawnLocked(tx, spawn, made), { retryMs: TURN_RETRY_MS });
-}
-
-/** What the caller makes, so that a transaction that is made again spawns once. */
-interface MadeIds {
-  runId: string;
-  messageId: MessageId;
-  childId: SessionId;
-  childKey: SessionKey;
-}
-
-async function spawnLocked(
-  tx: Transaction,
-  spawn: NewSpawn,
-  made: MadeIds,
-): Promise<Committing<Committed<SpawnResult>>> {
-  const { parent, body, route, causeKey, turnId, limits, sentBy = null, idempotency = null } = spawn;
-  const { runId, messageId: id, childId, childKey } = made;
-  const [states, earlier, origin] = await Promise.all([
-    lockSpawning(tx, parent.id, childId),
-    readEarlierRun(tx, causeKey, runId),
-    readOrigin(tx, turnId),
-  ]);
-  const own = states.get(parent.id);
-  const root = states.get(own?.ancestors[0] ?? parent.id);
-  if (own === undefined || root === undefined) throw new Error(`There is no session ${parent.id}.`);
-  const after = mergeAll([{ after: buildChange(parent.id) }, { after: buildChange(earlier?.childId ?? childId) }]);
-  if (earlier !== undefined) return { kind: 'spawned', ...earlier, after };
-  const refusal = judgeSpawn({ parent: own, root, child: states.get(childId), turnId, limits });
-  if (refusal !== null) return { kind: 'refused', ...refusal };
-  const chargedTo = origin?.chargedTo ?? (sentBy === null ? null : JSON.stringify({ sentBy }));
-  void insertSpawn(tx, { spawn, made, ancestors: [...own.ancestors, parent.id], rootId: root.id, origin, chargedTo });
-  const put = putInputs(tx, {
-    inputs: [
-      {
-        id,
-        sessionId: childId,
-        kind: 'message',
-        body: chargedBody(body, chargedTo),
-        route,
-        mode: 'followup',
-        causeKey: `spawn:${runId}`,
-      },
-    ],
-    keyed: { request: idempotency, result: { runId, childSessionKey: childKey } },
-  });
-  return async () => ({ kind: 'spawned', runId, childId, childKey, after: mergeAll([{ after }, await put]) });
+  return transaction(database.hot, spawnLocked, { retryMs: TURN_RETRY_MS });
 }
 
 export const lockSpawning = literalQuery({
@@ -158,16 +135,7 @@ from holdfast.inbox i where i.turn_id = $1 order by i.seq desc limit 1`,
   answer: ([origin]: Origin[]) => origin,
 });
 
-interface Spawned {
-  spawn: NewSpawn;
-  made: MadeIds;
-  ancestors: readonly string[];
-  rootId: string;
-  origin: Origin | undefined;
-  chargedTo: string | null;
-}
-
-export const insertSpawn = literalQuery({
+export const insertRun = literalQuery({
   name: 'spawn',
   purpose: 'Insert a run with the session that works on it, and count it above.',
   locking: 'The session rows, which the transaction has locked.',
@@ -188,15 +156,17 @@ update holdfast.sessions s
 set live_children = s.live_children + (s.id = $parentId::uuid)::int, live_descendants = s.live_descendants + (s.id = $rootId::uuid)::int,
   updated_at = clock_timestamp()
 where s.id in ($parentId::uuid, $rootId::uuid)`,
-  values: ({ spawn: { parent, plan, causeKey, turnId, originRoute }, made, origin, ...more }: Spawned) => ({
+  values: (
+    { parent, plan, cause, originRoute }: NewSpawn,
+    { origin, ...made }: { origin: Origin | undefined; [column: string]: unknown },
+  ) => ({
     ...plan,
     ...made,
-    ...more,
     parentId: parent.id,
     timeoutSeconds: plan.runTimeoutSeconds,
-    causeKey,
+    causeKey: cause.causeKey,
     route: origin?.route ?? originRoute,
     deliver: origin?.deliver ?? (plan.deliver === undefined ? null : JSON.stringify(plan.deliver)),
-    options: turnId === null ? storedOptions(sharedOptions(plan.options ?? {})) : (origin?.options ?? null),
+    options: cause.turnId === null ? storedOptions(sharedOptions(plan.options ?? {})) : (origin?.options ?? null),
   }),
 });

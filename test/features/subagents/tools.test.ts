@@ -1,15 +1,16 @@
 // Agents that list, read and message other sessions, on a real database with real turns.
 import { describe, expect, test } from 'vitest';
-import type { SessionId } from '../../src/core/ids.ts';
-import type { InboundMessage } from '../../src/core/inbound.ts';
-import { readDeliveries } from '../rows/deliveries.ts';
-import { changeInputs, readInputs } from '../rows/inputs.ts';
-import { changeSessions } from '../rows/sessions.ts';
-import { withFields } from '../rows/table.ts';
-import { readTurns } from '../rows/turns.ts';
-import { withTestDatabase } from '../servers/postgres.ts';
-import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { createFamilyRig, spawnCall, type FamilyRig } from './family-rig.ts';
+import type { SessionId } from '../../../src/core/ids.ts';
+import type { InboundMessage } from '../../../src/core/inbound.ts';
+import { readDeliveries } from '../../rows/deliveries.ts';
+import { changeInputs, readInputs } from '../../rows/inputs.ts';
+import { changeSessions } from '../../rows/sessions.ts';
+import { withFields } from '../../rows/table.ts';
+import { readTurns } from '../../rows/turns.ts';
+import { withTestDatabase } from '../../servers/postgres.ts';
+import { shareAmongTests } from '../../servers/share-among-tests.ts';
+import { aToolCall } from '../../tools/tool-call.ts';
+import { createFamilyRig, spawnCall, type FamilyRig } from '../../turn/family-rig.ts';
 
 let rig: FamilyRig;
 let worker: ReturnType<FamilyRig['worker']>;
@@ -165,8 +166,12 @@ describe('lists', () => {
     );
     const [run] = await rig.runsOf('lister');
     // A subagent sees only the runs below it, whatever its agent is allowed to see.
-    const call = { sessionKey: run!.childKey, turnId: run!.id } as Parameters<FamilyRig['port']['list']>[0];
-    expect((await rig.port.list(call)).map(({ key }) => key)).toEqual([run!.childKey]);
+    const { sessions } = await rig.call(
+      'sessions_list',
+      aToolCall({ workspaceDir: '/', sessionKey: run!.childKey }),
+      {},
+    );
+    expect(sessions).toMatchObject([{ key: run!.childKey }]);
   });
 
   test('the history of another session is bounded, and has no tool calls unless they are requested', async () => {

@@ -1,9 +1,9 @@
 // Subagents over HTTP: spawned, listed, messaged and stopped, with real turns.
 import { describe, expect, test } from 'vitest';
-import { newId } from '../../src/ids.ts';
-import { endGathering } from '../rows/doorbells.ts';
-import { spawnBelow } from './spawn-below.ts';
-import { useApiRig } from './use-api-rig.ts';
+import { newId } from '../../../src/ids.ts';
+import { endGathering } from '../../rows/doorbells.ts';
+import { spawnBelow } from '../../api/spawn-below.ts';
+import { useApiRig } from '../../api/use-api-rig.ts';
 
 const holder = useApiRig();
 

@@ -1,11 +1,11 @@
 // A spawn: one transaction creates the session of a subagent, its run, its first input and the
 // ring.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readInputs } from '../rows/inputs.ts';
-import { readSessions } from '../rows/sessions.ts';
-import { readSubagentRuns } from '../rows/subagents.ts';
-import { childOf, familyCounts, spawnFrom } from './family-builders.ts';
-import { createStoreRig, type StoreRig } from './store-rig.ts';
+import { readInputs } from '../../../rows/inputs.ts';
+import { readSessions } from '../../../rows/sessions.ts';
+import { readSubagentRuns } from '../../../rows/subagents.ts';
+import { childOf, familyCounts, spawnFrom, spawnSettings } from '../../../store/family-builders.ts';
+import { createStoreRig, type StoreRig } from '../../../store/store-rig.ts';
 
 let rig: StoreRig;
 beforeAll(async () => {
@@ -30,9 +30,10 @@ test('a spawn creates the session, its run, its first input and its ring, and up
 
 test('a second spawn of the same cause returns the first (G18)', async () => {
   const parentId = await rig.session();
+  const cause = { turnId: null, causeKey: `cause of ${parentId}`, sentBy: null, idempotency: null };
   const results = [
-    ...(await Promise.all([1, 2].map(() => spawnFrom(rig, parentId, { causeKey: `cause of ${parentId}` })))),
-    await spawnFrom(rig, parentId, { causeKey: `cause of ${parentId}` }),
+    ...(await Promise.all([1, 2].map(() => spawnFrom(rig, parentId, { cause })))),
+    await spawnFrom(rig, parentId, { cause }),
   ];
   const runs = results.map((result) => (result.kind === 'spawned' ? result.runId : result.code));
   expect(new Set(runs).size).toBe(1);
@@ -41,14 +42,14 @@ test('a second spawn of the same cause returns the first (G18)', async () => {
 
 test('the limits hold for simultaneous spawns, also for those deeper in the family', async () => {
   const parentId = await rig.session();
-  const limits = { depthMax: 2, childrenMax: 3, descendantsMax: 4 };
-  const many = await Promise.all(Array.from({ length: 8 }, () => spawnFrom(rig, parentId, { limits })));
+  const settings = spawnSettings(2, 3, 4);
+  const many = await Promise.all(Array.from({ length: 8 }, () => spawnFrom(rig, parentId, { settings })));
   expect(many.filter(({ kind }) => kind === 'spawned')).toHaveLength(3);
-  const refused = many.filter((result) => result.kind === 'refused');
+  const refused = many.filter((result) => result.kind === 'limit');
   expect(new Set(refused.map(({ code }) => code))).toEqual(new Set(['children']));
   const child = many.find((result) => result.kind === 'spawned');
-  const below = await Promise.all([1, 2].map(() => spawnFrom(rig, child!.childId, { limits })));
-  expect(below.map((result) => (result.kind === 'refused' ? result.code : result.kind)).toSorted()).toEqual([
+  const below = await Promise.all([1, 2].map(() => spawnFrom(rig, child!.childId, { settings })));
+  expect(below.map((result) => (result.kind === 'limit' ? result.code : result.kind)).toSorted()).toEqual([
     'descendants',
     'spawned',
   ]);
@@ -56,6 +57,6 @@ test('the limits hold for simultaneous spawns, also for those deeper in the fami
 
 test('a session at the greatest depth spawns nothing', async () => {
   const { childId } = await childOf(rig, await rig.session());
-  const limits = { depthMax: 1, childrenMax: 3, descendantsMax: 4 };
-  expect(await spawnFrom(rig, childId, { limits })).toEqual({ kind: 'refused', code: 'depth', count: 1 });
+  const settings = spawnSettings(1, 3, 4);
+  expect(await spawnFrom(rig, childId, { settings })).toMatchObject({ kind: 'limit', code: 'depth' });
 });

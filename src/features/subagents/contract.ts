@@ -1,10 +1,10 @@
 // Subagents on the wire: request bodies and answers.
 import { z } from 'zod';
-import { THINKING_LEVELS } from '../core/models.ts';
-import { turnOptions } from '../config/schema-inputs.ts';
-import { MESSAGE_STATUSES } from '../core/statuses.ts';
-import { costFields } from './costs.ts';
-import { text, uuid, iso, count, createdAt, endedAt, deliverToAny, tokens } from './fields.ts';
+import { THINKING_LEVELS } from '../../core/models.ts';
+import { turnOptions } from '../../config/schema-inputs.ts';
+import { MESSAGE_STATUSES } from '../../core/statuses.ts';
+import { costFields } from '../../contract/costs.ts';
+import { text, uuid, iso, count, createdAt, endedAt, deliverToAny, tokens } from '../../contract/fields.ts';
 
 export const RUN_STATUSES = ['running', 'ok', 'failed', 'timedOut', 'killed'] as const;
 

@@ -1,7 +1,7 @@
 // The decision about the end of a subagent's run.
 import { describe, expect, test } from 'vitest';
-import { decideRunEnd, isRunOver } from '../../src/features/subagents/rules.ts';
-import type { FamilyState, RunResult } from '../../src/kernel/rules/family.ts';
+import { decideRunEnd, isRunOver } from '../../../../src/features/subagents/rules/run-end.ts';
+import type { FamilyState, RunResult } from '../../../../src/kernel/rules/family.ts';
 
 const IDLE: Omit<FamilyState, 'id' | 'key'> = {
   ancestors: [],

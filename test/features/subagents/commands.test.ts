@@ -1,9 +1,9 @@
 // `holdfast spawn` and `holdfast subagents` against a real API, with real turns.
 import { beforeEach, expect, test } from 'vitest';
-import { ADMIN_KEY } from '../api/api-rig.ts';
-import { spawnBelow } from '../api/spawn-below.ts';
-import { useApiRig } from '../api/use-api-rig.ts';
-import { runCli } from './run-cli.ts';
+import { ADMIN_KEY } from '../../api/api-rig.ts';
+import { spawnBelow } from '../../api/spawn-below.ts';
+import { useApiRig } from '../../api/use-api-rig.ts';
+import { runCli } from '../../cli/run-cli.ts';
 
 const holder = useApiRig();
 let url: string;
