@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DeliveryView } from '../src/contract/deliveries.ts';
+import type { DeliveryView } from '../src/features/deliveries/contract.ts';
 import type { HeartbeatView } from '../src/features/heartbeats/contract.ts';
 import type { ListAnswer } from '../src/contract/answers.ts';
 import type { Chapter, Scene } from './chapter.ts';

@@ -409,9 +409,9 @@ const ALSO_WRITE: Record<string, string> = {
   'src/features/costs/store/reprice.ts': 'model_calls sessions turns',
   // A delivery that fails for good becomes a dead letter, and its agent reads of it.
   'src/features/dead-letters/decide-dead-letters.ts': 'dead_letters deliveries',
-  'src/features/deliveries/store/outbox.ts': 'dead_letters',
-  'src/features/deliveries/store/parts.ts': 'dead_letters system_events',
-  'src/features/deliveries/store/redrive-delivery.ts': 'dead_letters',
+  'src/features/deliveries/decide.ts': 'dead_letters',
+  'src/features/deliveries/store/due.ts': 'dead_letters',
+  'src/features/deliveries/store/settle.ts': 'dead_letters system_events',
   // The client of the OpenAI API brings entries of its own.
   'src/features/openai/store/client-requests.ts': 'entries sessions',
   // A call is charged to its turn with the request that makes it; its results wake the session.

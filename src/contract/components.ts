@@ -8,7 +8,7 @@ import * as batches from '../features/batches/contract.ts';
 import * as bulkActions from './bulk-actions.ts';
 import * as crons from '../features/crons/contract.ts';
 import * as deadLetters from './dead-letters.ts';
-import * as deliveries from './deliveries.ts';
+import * as deliveries from '../features/deliveries/contract.ts';
 import { liveEvent } from './events.ts';
 import { fault } from './faults.ts';
 import { heartbeat } from '../features/heartbeats/contract.ts';

@@ -2,7 +2,8 @@
 // discarded; and the tabs of a turn that show what followed it.
 import { expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
-import { claimDelivery, settleDelivery } from '../../src/features/deliveries/store/outbox.ts';
+import { claimDelivery } from '../../src/features/deliveries/store/claims.ts';
+import { settleDelivery } from '../../src/features/deliveries/store/settle.ts';
 import { newId } from '../../src/ids.ts';
 import { addDeliveries, readDeliveries } from '../rows/deliveries.ts';
 import { now } from '../rows/table.ts';
@@ -24,7 +25,7 @@ async function refused(session: string): Promise<{ id: string; turnId: string }>
     if (delivery === null) throw new Error('no delivery is due');
     const lastStatus = status === 'pending' ? 503 : 410;
     const lastError = `the receiver answered ${lastStatus}`;
-    await settleDelivery(database, { delivery, owner: 'relay', status, lastStatus, lastError, delayMs: 0 });
+    await settleDelivery(database, { delivery, owner: 'relay', status, lastStatus, lastError });
   }
   return (await rig.get(`/v1/deliveries?session=${session}`)).body.items[0];
 }

@@ -8,7 +8,8 @@ import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
-import { claimDelivery, settleDelivery } from '../../src/features/deliveries/store/outbox.ts';
+import { claimDelivery } from '../../src/features/deliveries/store/claims.ts';
+import { settleDelivery } from '../../src/features/deliveries/store/settle.ts';
 import type { ApiRig } from '../api/api-rig.ts';
 import { addCronFires } from '../rows/crons.ts';
 import { readDeliveries } from '../rows/deliveries.ts';
@@ -70,7 +71,7 @@ async function refused(rig: ApiRig, session: string, statuses: readonly ('pendin
     if (delivery === null) throw new Error('no delivery is due');
     const lastStatus = status === 'pending' ? 503 : 410;
     const answer = { status, lastStatus, lastError: `the receiver answered ${lastStatus}` };
-    await settleDelivery(database, { delivery, owner: 'relay', delayMs: 0, ...answer });
+    await settleDelivery(database, { delivery, owner: 'relay', ...answer });
   }
 }
 

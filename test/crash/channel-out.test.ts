@@ -108,7 +108,7 @@ function shortPoints(): OutboxPoint[] {
     { at: 'request', isAccepted: true, fault: 'cut' },
     { at: 'statement', kind: 'divide-delivery', when: 'after', fault: 'kill' },
     { at: 'request', isAccepted: false, fault: 'cut' },
-    { at: 'statement', kind: 'settle-part', when: 'before', fault: 'kill' },
+    { at: 'statement', kind: 'settle-delivery', when: 'before', fault: 'kill' },
   ];
 }
 

@@ -21,7 +21,7 @@ import { isKeyTaken, readKey, type KeyedRequest } from '../../database/idempoten
 import { listDeliveryIds, type DeliveryFilter } from '../deliveries/views.ts';
 import { waitingMessageIds } from '../../kernel/views/messages.ts';
 import { findAllTurnIds, type TurnFilter } from '../../kernel/views/turn-filter.ts';
-import { decideDelivery } from '../deliveries/decide-delivery.ts';
+import { decideDelivery } from '../deliveries/decide.ts';
 import {
   done,
   redoTurn,

@@ -1,5 +1,5 @@
 // Operator actions on dead letters: lists the open ones and discards some. Redriving depends on the
-// kind of letter: a turn is retried (retry-turn.ts), a delivery is sent again (decide-delivery.ts),
+// kind of letter: a turn is retried (retry-turn.ts), a delivery is sent again (`decideDelivery`),
 // and the write that does it closes the letter.
 import { keyedSql, type KeyedRequest } from '../../database/idempotency.ts';
 import { itemOfTurnSql } from '../../kernel/turn/journal/retry-turn.ts';

@@ -4,7 +4,7 @@
 // twice (G17).
 import type { RedrivenLetters } from '../../contract/dead-letters.ts';
 import { keepRedriveKey, readOpenLetters, type LetterFilter, type OpenLetter } from './decide-dead-letters.ts';
-import { decideDelivery } from '../deliveries/decide-delivery.ts';
+import { decideDelivery } from '../deliveries/decide.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { retryTurn, type RetriedItem, type RetryResult } from '../../kernel/turn/journal/retry-turn.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';

@@ -6,25 +6,16 @@
 // asked, or `channels.<name>.onUnknown` decides.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SessionId } from '../../core/ids.ts';
-import { retryPassingFaults } from '../../database/passing-faults.ts';
-import { newId } from '../../ids.ts';
 import { deliveryDelayMs } from '../../kernel/rules/backoff.ts';
 import type { PartPayload, PartResult } from '../channels/send.ts';
-import { noteAttempt, type OutboxRelay } from './relay.ts';
-import {
-  claimPart,
-  settlePart,
-  storeParts,
-  type ClaimedPart,
-  type PartClaim,
-  type PartSettlement,
-} from './store/parts.ts';
+import { relayEach, settleAttempt, type OutboxRelay } from './relay.ts';
+import { claimPart, storeParts, type ClaimedPart } from './store/claims.ts';
+import type { Settlement } from './store/settle.ts';
 
 /** A request to a platform ends in this time, in milliseconds; a file may be long. */
 const SEND_MS_MAX = 30_000;
 /** The longest wait for the turn of a message among those of its account is far below this. */
 const LEASE_MS = SEND_MS_MAX + 10_000;
-const PARTS_PER_JOB_MAX = 20;
 /**
  * The longest wait of a chat after an attempt that may pass, where the platform has not said how
  * long to wait.
@@ -48,23 +39,17 @@ export async function relayChats(
 ): Promise<number> {
   const chats = { ...relay, sender: await import('../channels/send.ts') };
   let url: string | null = null;
-  for (let settled = 0; settled < PARTS_PER_JOB_MAX; settled += 1) {
-    if (draining.aborted) return settled;
+  return relayEach(relay, draining, async (owner, claimedAtMs) => {
     // The chat of the last part is asked about, too: a session that waits for it is next.
-    // Of this claim alone: what an earlier one writes late must not end it.
-    const owner = `${relay.owner}:${newId<string>()}`;
-    // A process that is suspended before the answer arrives must not believe that it has its lease
-    // still.
-    const claimedAtMs = performance.now();
-    const claim: PartClaim = await claimPart(relay.database, { sessionId, url, owner, leaseMs: LEASE_MS });
+    const claim = await claimPart(relay.database, { sessionId, url, owner, leaseMs: LEASE_MS });
     if (claim.part === null) {
       if (claim.next !== null) relay.ringLater?.(claim.next.sessionId, claim.next.inMs);
-      return settled;
+      return false;
     }
     url = claim.part.url;
     await handlePart({ ...chats, owner }, claim.part, { claimedAtMs, signal });
-  }
-  return PARTS_PER_JOB_MAX;
+    return true;
+  });
 }
 
 async function handlePart(
@@ -107,8 +92,8 @@ async function divide(relay: Chats, claimed: ClaimedPart): Promise<ClaimedPart |
 
 async function settleResult(relay: Chats, part: ClaimedPart, result: SettledResult): Promise<void> {
   const settlement = toSettlement(relay, part, result);
-  relay.publish(await retryPassingFaults(() => settlePart(relay.database, settlement), LEASE_MS));
-  noteAttempt(relay, settlement, { part: part.part, parts: part.parts, reason: settlement.lastError });
+  const about = { part: part.part, parts: part.parts, reason: settlement.lastError };
+  await settleAttempt(relay, settlement, LEASE_MS, about);
 }
 
 type SettledResult = Exclude<PartResult, { kind: 'open' }>;
@@ -117,61 +102,37 @@ function laterNow(error: string): SettledResult {
   return { kind: 'later', status: null, error, retryAfterMs: 0, isOfAccount: false };
 }
 
-function toSettlement(relay: Chats, part: ClaimedPart, result: SettledResult): PartSettlement {
-  const base = {
-    delivery: part,
-    owner: relay.owner,
-    isUnknown: false,
-    staysAmbiguous: false,
-    platformId: null,
-    lastStatus: null,
-    lastError: null,
-    delayMs: 0,
-    chatMs: relay.sender.chatGapMs(relay.config, part.url),
-    accountMs: null,
-    code: null,
-    news: null,
-    gap: null,
-  };
-  if (result.kind === 'sent') return { ...base, status: 'sent', platformId: result.platformId };
+function toSettlement(relay: Chats, part: ClaimedPart, result: SettledResult): Settlement {
+  const { attempts, isAmbiguous } = part;
+  const chat = { chatMs: relay.sender.chatGapMs(relay.config, part.url) };
+  const base = { delivery: part, owner: relay.owner };
+  if (result.kind === 'sent') {
+    const { platformId } = result;
+    return { ...base, status: 'sent', lastStatus: null, lastError: null, chat: { ...chat, platformId } };
+  }
   const failed = { ...base, lastStatus: result.status, lastError: relay.redact(result.error) };
+  const grownMs = Math.min(deliveryDelayMs({ attempts, random: relay.random(), retryAfterMs: null }), RETRY_MS_MAX);
   switch (result.kind) {
-    case 'later':
-      return {
-        ...failed,
-        status: 'pending',
-        staysAmbiguous: part.isAmbiguous,
-        ...waitOf(relay, part, result, base.chatMs),
-      };
+    case 'later': {
+      const { retryAfterMs, isOfAccount } = result;
+      const held = isOfAccount ? { accountMs: retryAfterMs } : { chatMs: Math.max(chat.chatMs, retryAfterMs ?? 0) };
+      const delayMs = retryAfterMs ?? grownMs;
+      return { ...failed, status: 'pending', delayMs, chat: { ...chat, ...held, staysAmbiguous: isAmbiguous } };
+    }
     case 'refused':
-      return { ...failed, status: 'failed', ...newsOf(part, `was not sent: ${failed.lastError}`, 'delivery_failed') };
+      return { ...failed, status: 'failed', chat: { ...chat, ...newsOf(part, `was not sent: ${failed.lastError}`) } };
     case 'unknown': {
       if (result.policy === 'resend') {
         // The first repeats are immediate; a platform that answers nothing for long is asked less
         // often. That a sender died says nothing of the platform.
-        const { attempts, isAmbiguous } = part;
-        const grownMs = deliveryDelayMs({ attempts, random: relay.random(), retryAfterMs: null });
-        const delayMs = isAmbiguous || attempts <= 2 ? 0 : Math.min(grownMs, RETRY_MS_MAX);
-        return { ...failed, isUnknown: true, status: 'pending', delayMs };
+        const delayMs = isAmbiguous || attempts <= 2 ? 0 : grownMs;
+        return { ...failed, status: 'pending', delayMs, chat: { ...chat, isUnknown: true } };
       }
-      const news = newsOf(part, `may not have been sent: ${failed.lastError}`, 'delivery_unknown');
       // Nothing in the chat says so: it may have the part.
-      return { ...failed, isUnknown: true, status: 'unknown', ...news, gap: null };
+      const news = { ...newsOf(part, `may not have been sent: ${failed.lastError}`), gap: null };
+      return { ...failed, status: 'unknown', chat: { ...chat, ...news, isUnknown: true } };
     }
   }
-}
-
-function waitOf(
-  relay: Chats,
-  { attempts }: ClaimedPart,
-  result: Extract<PartResult, { kind: 'later' }>,
-  gapMs: number,
-) {
-  const { retryAfterMs, isOfAccount } = result;
-  const grownMs = deliveryDelayMs({ attempts, random: relay.random(), retryAfterMs: null });
-  if (retryAfterMs === null) return { delayMs: Math.min(grownMs, RETRY_MS_MAX) };
-  if (isOfAccount) return { delayMs: retryAfterMs, accountMs: retryAfterMs };
-  return { delayMs: retryAfterMs, chatMs: Math.max(gapMs, retryAfterMs) };
 }
 
 /**
@@ -181,8 +142,7 @@ function waitOf(
 function newsOf(
   { part, parts, url, payload }: ClaimedPart,
   fault: string,
-  code: 'delivery_failed' | 'delivery_unknown',
-) {
+): { isNotice: true } | { news: string; gap: PartPayload | null } {
   const {
     isNotice,
     react,
@@ -192,8 +152,8 @@ function newsOf(
     replyToMessageId: _quoted,
     ...shared
   } = payload as PartPayload;
-  if (isNotice === true) return {};
+  if (isNotice === true) return { isNotice };
   const what = react === undefined ? (parts > 1 ? `Part ${part} of ${parts} of a message` : 'A message') : 'A reaction';
   const gap = { ...shared, text: `${what} ${fault}`, isNotice: true as const };
-  return { code, news: `${what} to ${url.slice('channel:'.length)} ${fault}`, gap: react === undefined ? gap : null };
+  return { news: `${what} to ${url.slice('channel:'.length)} ${fault}`, gap: react === undefined ? gap : null };
 }

@@ -1,6 +1,6 @@
 // `holdfast deliveries`: the outbox, and what to do with what could not be sent.
 import { command, lists, prints, type Words } from '../../cli/command.ts';
-import type { DeliveryView } from '../../contract/deliveries.ts';
+import type { DeliveryView } from './contract.ts';
 import { ITS_ID, pages } from '../../cli/options.ts';
 import type { Style } from '../../cli/table.ts';
 

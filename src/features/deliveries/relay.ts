@@ -3,7 +3,7 @@
 // same dedupe key (G21).
 //
 // A session's deliveries are sent in order because only the oldest open one can be claimed
-// (src/features/deliveries/store/outbox.ts). When one must wait, the later ones wait with it; the
+// (src/features/deliveries/store/claims.ts). When one must wait, the later ones wait with it; the
 // relay continues with other sessions, and the reconciler rings when it is due. Deliveries to chats
 // are sent by chat-relay.ts, after the webhooks of the session.
 import type { Publish } from '../../kernel/queue/after-commit.ts';
@@ -18,14 +18,9 @@ import type { SessionId } from '../../core/ids.ts';
 import { given } from '../../core/json.ts';
 import { SPAN_KEYS } from '../../core/telemetry.ts';
 import type { Database } from '../../database/database.ts';
-import {
-  claimDelivery,
-  HAS_OPEN_SQL,
-  readDueDeliveries,
-  settleDelivery,
-  type ClaimedDelivery,
-  type DeliverySettlement,
-} from './store/outbox.ts';
+import { claimDelivery, type ClaimedDelivery } from './store/claims.ts';
+import { HAS_OPEN_SQL, readDueDeliveries } from './store/due.ts';
+import { settleDelivery, type Settlement } from './store/settle.ts';
 import { retryPassingFaults } from '../../database/passing-faults.ts';
 import type { Logger } from '../../logger.ts';
 import type { Tracing, TurnRef } from '../../tracing.ts';
@@ -43,7 +38,6 @@ export interface OutboxRelay {
   database: Database;
   config: Config;
   owner: string;
-  channels: ReadonlyMap<string, Channel>;
   publish: Publish;
   random: () => number;
   /** Absent: nothing is traced. */
@@ -57,6 +51,11 @@ export interface OutboxRelay {
    * Rings for a session when a delivery to one of its chats is due; absent: the reconciler does.
    */
   ringLater?: ((sessionId: SessionId, inMs: number) => void) | undefined;
+}
+
+/** The relay of webhooks. */
+export interface WebhookRelay extends OutboxRelay {
+  webhook: Channel;
 }
 
 /** A lease outlives the attempt that it covers by this much, in milliseconds. */
@@ -84,49 +83,59 @@ const COPIES_ROUND_MS = 10_000;
  * receiver may have it already, and would get it again.
  */
 export async function relayDeliveries(
-  relay: OutboxRelay,
+  relay: WebhookRelay,
   sessionId: SessionId,
   signal: AbortSignal,
   draining = signal,
 ): Promise<number> {
   const leaseMs = relay.config.channels.webhook.timeoutMs + LEASE_MARGIN_MS;
-  for (let settled = 0; settled < DELIVERIES_PER_JOB_MAX; settled += 1) {
-    if (draining.aborted) return settled;
-    // Of this claim alone: what an earlier one writes late must not end it.
-    const owner = `${relay.owner}:${newId<string>()}`;
-    const claimedAtMs = performance.now();
+  return relayEach(relay, draining, async (owner, claimedAtMs) => {
     const delivery = await claimDelivery(relay.database, { sessionId, owner, leaseMs });
-    if (delivery === null) return settled;
+    if (delivery === null) return false;
     // The process was suspended: another one may have sent it.
-    if (performance.now() - claimedAtMs > LEASE_MARGIN_MS) return settled;
+    if (performance.now() - claimedAtMs > LEASE_MARGIN_MS) return false;
     const settlement = toSettlement({ ...relay, owner }, delivery, await sendOnce(relay, delivery, signal));
-    // A delivery that was acknowledged but could not be stored is sent again when the lease
-    // expires: until then the write is retried.
-    relay.publish(await retryPassingFaults(() => settleDelivery(relay.database, settlement), leaseMs));
-    noteAttempt(relay, settlement);
-    if (settlement.status === 'pending') return settled;
-  }
-  return DELIVERIES_PER_JOB_MAX;
-}
-
-/** An attempt whose result is stored, to a webhook or a chat. */
-interface StoredAttempt extends Pick<DeliverySettlement, 'delivery' | 'lastStatus'> {
-  status: 'sent' | 'pending' | 'failed' | 'unknown';
-  /** True: it is not known whether a chat has it, whatever is done about that. */
-  isUnknown?: boolean;
+    await settleAttempt(relay, settlement, leaseMs);
+    return settlement.status !== 'pending';
+  });
 }
 
 /**
- * Counts an attempt, ends its part of the trace, and logs one line, with `more` about it: a warning
- * when it was the last without success, or is not known; this has the `reason`, too.
+ * Makes attempts, one after the other, until one resolves with false; returns how many did not. The
+ * owner is of one claim alone: what an earlier one writes late must not end it. The time is from
+ * before the claim: a process that is suspended before the answer arrives must not believe that it
+ * has its lease still.
  */
-export function noteAttempt(
-  { logger, tracing, onSettled }: OutboxRelay,
-  { delivery, status, lastStatus: httpStatus, isUnknown = false }: StoredAttempt,
+export async function relayEach(
+  relay: OutboxRelay,
+  draining: AbortSignal,
+  attempt: (owner: string, claimedAtMs: number) => Promise<boolean>,
+): Promise<number> {
+  let settled = 0;
+  while (settled < DELIVERIES_PER_JOB_MAX && !draining.aborted) {
+    if (!(await attempt(`${relay.owner}:${newId<string>()}`, performance.now()))) break;
+    settled += 1;
+  }
+  return settled;
+}
+
+/**
+ * Stores how an attempt has ended, and logs one line, with `more` about it: a warning when it was
+ * the last without success, or is not known; this has the `reason`, too. What was acknowledged and
+ * could not be stored is sent again when the lease expires: until then the write is retried.
+ */
+export async function settleAttempt(
+  relay: OutboxRelay,
+  settlement: Settlement,
+  leaseMs: number,
   { reason, ...more }: { reason?: string | null; part?: number; parts?: number } = {},
-): void {
+): Promise<void> {
+  const { logger, tracing, onSettled, publish, database } = relay;
+  publish(await retryPassingFaults(() => settleDelivery(database, settlement), leaseMs));
+  const { delivery, status, lastStatus: httpStatus, chat } = settlement;
   const { id, sessionId, turnId, channel, attempts } = delivery;
   const isOpen = status === 'pending';
+  const isUnknown = chat?.isUnknown === true;
   onSettled?.(isUnknown ? 'unknown' : isOpen ? 'retried' : status);
   if (!isOpen && turnId !== null) tracing?.deliveryEnded(turnId);
   const origin = originOfDelivery(delivery);
@@ -143,57 +152,53 @@ function originOfDelivery({ turnId, origin }: ClaimedDelivery): TurnRef | null {
   return turnId === null ? null : { id: turnId, inputs: origin === null ? [] : [origin] };
 }
 
-async function sendOnce(relay: OutboxRelay, delivery: ClaimedDelivery, signal: AbortSignal): Promise<DeliveryResult> {
-  const channel = relay.channels.get(delivery.channel);
-  if (channel === undefined)
-    return { kind: 'refused', status: null, error: `There is no channel "${delivery.channel}".` };
+async function sendOnce(relay: WebhookRelay, delivery: ClaimedDelivery, signal: AbortSignal): Promise<DeliveryResult> {
   const origin = originOfDelivery(delivery);
   const traceparent = origin === null ? undefined : relay.tracing?.headerOf(origin, SPAN_KEYS.delivery(delivery.id));
-  return channel.send(delivery, signal, traceparent);
+  return relay.webhook.send(delivery, signal, traceparent);
 }
 
-function toSettlement(relay: OutboxRelay, delivery: ClaimedDelivery, result: DeliveryResult): DeliverySettlement {
-  const base = { delivery, owner: relay.owner, lastStatus: result.status, delayMs: 0 };
+function toSettlement(relay: OutboxRelay, delivery: ClaimedDelivery, result: DeliveryResult): Settlement {
+  const base = { delivery, owner: relay.owner, lastStatus: result.status };
+  const { attempts } = delivery;
   switch (result.kind) {
     case 'sent':
       return { ...base, status: 'sent', lastError: null };
     case 'refused':
       return { ...base, status: 'failed', lastError: result.error };
     case 'later': {
-      if (delivery.attempts >= relay.config.channels.webhook.maxAttempts) {
-        return {
-          ...base,
-          status: 'failed',
-          lastError: `The delivery failed after ${delivery.attempts} attempts: ${result.error}`,
-        };
+      if (attempts >= relay.config.channels.webhook.maxAttempts) {
+        const lastError = `The delivery failed after ${attempts} attempts: ${result.error}`;
+        return { ...base, status: 'failed', lastError };
       }
-      const { attempts } = delivery;
       const delayMs = deliveryDelayMs({ attempts, random: relay.random(), retryAfterMs: result.retryAfterMs });
       return { ...base, status: 'pending', lastError: result.error, delayMs };
     }
   }
 }
 
-/** The relay of the outbox in a worker, with the channels that it delivers to. */
+/** The relay of the outbox in a worker, with the channel of webhooks. */
 export async function openRelay({ service, live, logger, identity, tracing, metrics }: Process): Promise<ProcessPart> {
   const { config, database, publish } = service;
-  const channels = new Map<string, Channel>([['webhook', await openWebhook(config)]]);
-  let next: Channel | undefined;
+  let webhook = await openWebhook(config);
+  let next = webhook;
   live.follow({
     prepare: async (changed) => {
       next = await openWebhook(changed);
     },
     apply() {
-      if (next !== undefined) channels.set('webhook', next);
+      webhook = next;
     },
   });
   const onSettled = metrics === null ? undefined : countDeliveries(metrics);
   const later = createLaterRings(publish);
-  const relay: OutboxRelay = {
+  const relay: WebhookRelay = {
     database,
     config,
     owner: identity.name,
-    channels,
+    get webhook() {
+      return webhook;
+    },
     publish,
     random: Math.random,
     tracing,

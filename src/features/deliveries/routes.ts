@@ -1,14 +1,14 @@
 // The outbox: sent, pending and failed deliveries, and an operator's actions on them.
 import { DELIVERY_STATUSES } from '../../core/statuses.ts';
 import { z } from 'zod';
-import { decideDelivery } from './decide-delivery.ts';
+import { decideDelivery } from './decide.ts';
 import { countDeliveries, listDeliveries, viewDelivery, viewDeliveryDetails } from './views.ts';
 import { parseSessionKey } from '../../api/parse-json.ts';
 import { conflict, requireFound } from '../../api/problem.ts';
 import { defineEffect, defineList, defineRead, type NoFields, type Route } from '../../api/route.ts';
 import { describeList } from '../../contract/answers.ts';
 import { listText, nameText, searchText, sessionKeyText } from '../../contract/queries.ts';
-import { delivery, deliveryCount, deliveryDetails, discardRequest } from '../../contract/deliveries.ts';
+import { delivery, deliveryCount, deliveryDetails, discardRequest } from './contract.ts';
 
 const getDeliveries = defineList({
   operationId: 'listDeliveries',

@@ -2,7 +2,7 @@
 // answers the conditions for session, turn, status and named things (`find-things.ts`). Secrets of
 // a target stay inside (G31).
 import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
-import type { DeliveryCount, DeliveryDetails, DeliveryView } from '../../contract/deliveries.ts';
+import type { DeliveryCount, DeliveryDetails, DeliveryView } from './contract.ts';
 import { conversationOfTargetSql } from '../../core/channel-address.ts';
 import { DELIVERY_STATUSES } from '../../core/statuses.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';

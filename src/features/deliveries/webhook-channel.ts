@@ -1,6 +1,8 @@
-// The channel port, which hands one delivery over and returns its result, and the channel of
-// webhooks.
-import type { ClaimedDelivery } from './store/outbox.ts';
+// Replies as webhooks, signed as Standard Webhooks asks: `webhook-id` is the delivery's id, the same
+// at every attempt, so a receiver that has seen it answers 2xx and does nothing. A message or a cron
+// may name the URL, so only the operator's own is trusted: every other reaches public addresses, and
+// what its host answers is not kept.
+import type { ClaimedDelivery } from './store/claims.ts';
 import type { IncomingMessage } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 import { cutHead } from '../../core/text.ts';
@@ -22,7 +24,6 @@ export type DeliveryResult =
   | { kind: 'refused'; status: number | null; error: string };
 
 export interface Channel {
-  name: string;
   /**
    * Sends once. Never rejects; ends within its own deadline. `traceparent`: the header of the
    * request; absent: nothing is traced.
@@ -33,11 +34,6 @@ export interface Channel {
     traceparent?: string,
   ): Promise<DeliveryResult>;
 }
-
-// Replies as webhooks, signed as Standard Webhooks asks: `webhook-id` is the delivery's id, the
-// same at every attempt, so a receiver that has seen it answers 2xx and does nothing. A message or
-// a cron may name the URL, so only the operator's own is trusted: every other reaches public
-// addresses, and what its host answers is not kept.
 
 export interface WebhookOptions {
   /**
@@ -96,7 +92,6 @@ const PASSING_STATUSES = new Set([408, 409, 425, 429]);
 export function createWebhookChannel(options: WebhookOptions): Channel {
   const signers = options.secrets.map((secret) => new Webhook(secret));
   return {
-    name: 'webhook',
     send: (delivery, signal, traceparent) => send(delivery, { signal, traceparent }, signers, options),
   };
 }

@@ -25,7 +25,7 @@ export type OutboxPoint =
 
 type IsOver = (channel?: BarChannel) => Promise<boolean>;
 
-const STATEMENTS = ['claim-part', 'divide-delivery', 'settle-part'];
+const STATEMENTS = ['claim-part', 'divide-delivery', 'settle-delivery'];
 const SOON_MS = 240_000;
 
 /** Each place once, with every fault. */

@@ -92,7 +92,6 @@ async function relay(session: string, database: Database = api.turns.database): 
     database,
     config: api.config,
     owner: 'relay',
-    channels: new Map(),
     publish: (result) => result,
     random: () => 0,
     redact: (text) => text,

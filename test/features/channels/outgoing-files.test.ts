@@ -8,7 +8,7 @@ import type { RecordedCall } from '../../../scripted-platform/call-log.ts';
 import type { Config } from '../../../src/config.ts';
 import { fileBytesMaxOf } from '../../../src/config/agent-settings.ts';
 import { formatChannelUrl } from '../../../src/core/channel-address.ts';
-import { decideDelivery } from '../../../src/features/deliveries/decide-delivery.ts';
+import { decideDelivery } from '../../../src/features/deliveries/decide.ts';
 import { relayChats } from '../../../src/features/deliveries/chat-relay.ts';
 import { trimCopies } from '../../../src/features/deliveries/trim-copies.ts';
 import { eraseSession } from '../../../src/features/erasure/erase-session.ts';
@@ -84,7 +84,6 @@ async function relayAll(sessionId: Awaited<ReturnType<TurnRig['sessionOf']>>): P
     database: rig.database,
     config: rig.config,
     owner: 'relay',
-    channels: new Map(),
     publish: service.publish,
     random: () => 0,
     redact: (text: string) => text,

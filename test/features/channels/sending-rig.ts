@@ -73,7 +73,6 @@ export async function createSendingRig() {
       database: rig.database,
       config,
       owner,
-      channels: new Map(),
       publish: createPublish({ wake: createWake(), doorbell: { ring: async () => undefined } }),
       random: () => 0,
       redact: (text) => text,

@@ -11,7 +11,7 @@ import {
   LIMITED_MS,
   WORK_UNSERVED_MS,
 } from '../rules/service-health.ts';
-import { GATED_HEADS_SQL, headsOfChatsSql } from '../../deliveries/store/chat-heads.ts';
+import { GATED_HEADS_SQL, headsOfChatsSql } from '../../deliveries/store/claims.ts';
 import { WORKER_LOST_MS } from '../../../kernel/rules/why.ts';
 import { HELD_SINCE_SQL, OLDEST_TRANSACTION_SQL } from '../../../database/event-ids.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';

@@ -4,16 +4,16 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { Config } from '../../../src/config.ts';
-import { readDueDeliveries } from '../../../src/features/deliveries/store/outbox.ts';
+import { readDueDeliveries } from '../../../src/features/deliveries/store/due.ts';
 import { relayChats } from '../../../src/features/deliveries/chat-relay.ts';
-import { claimPart } from '../../../src/features/deliveries/store/parts.ts';
+import { claimPart } from '../../../src/features/deliveries/store/claims.ts';
 import { outgoingFolder } from '../../../src/files/copies.ts';
 import { readDeadLetters } from '../../rows/dead-letters.ts';
 import { readDeliveries } from '../../rows/deliveries.ts';
 import { readSystemEvents } from '../../rows/system-events.ts';
 import { readEvents } from '../../rows/events.ts';
-import { createSendingRig, type SendingRig } from './sending-rig.ts';
-import { TEXT_CHARS_MAX } from './loopback-platform.ts';
+import { createSendingRig, type SendingRig } from '../channels/sending-rig.ts';
+import { TEXT_CHARS_MAX } from '../channels/loopback-platform.ts';
 
 let rig: SendingRig;
 beforeAll(async () => {
@@ -173,7 +173,7 @@ async function dieWhileSending(
   const failing = Object.assign(Object.create(dying.database), {
     hot: {
       query: (query: { name: string; text: string }) =>
-        query.name.startsWith('settle-part')
+        query.name.startsWith('settle-delivery')
           ? Promise.reject(new Error('The process was killed.'))
           : dying.database.hot.query(query),
     },

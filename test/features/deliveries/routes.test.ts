@@ -1,11 +1,12 @@
 // The outbox as a list: its filters, its counts, one delivery with its attempts, and the reason of
 // a discard.
 import { describe, expect, test } from 'vitest';
-import { newId } from '../../src/ids.ts';
-import { claimDelivery, settleDelivery } from '../../src/features/deliveries/store/outbox.ts';
-import type { SessionId } from '../../src/core/ids.ts';
-import { changeDeliveries, readDeliveries } from '../rows/deliveries.ts';
-import { useApiRig } from './use-api-rig.ts';
+import { newId } from '../../../src/ids.ts';
+import { claimDelivery } from '../../../src/features/deliveries/store/claims.ts';
+import { settleDelivery } from '../../../src/features/deliveries/store/settle.ts';
+import type { SessionId } from '../../../src/core/ids.ts';
+import { changeDeliveries, readDeliveries } from '../../rows/deliveries.ts';
+import { useApiRig } from '../../api/use-api-rig.ts';
 
 const holder = useApiRig();
 
@@ -26,7 +27,7 @@ async function fail(sessionId: string, status: 'pending' | 'failed', httpStatus:
   const delivery = await claimDelivery(database, { sessionId: sessionId as SessionId, owner, leaseMs: 60_000 });
   if (delivery === null) throw new Error('no delivery is due');
   const lastError = `the receiver answered ${httpStatus}`;
-  await settleDelivery(database, { delivery, owner, status, lastStatus: httpStatus, lastError, delayMs: 0 });
+  await settleDelivery(database, { delivery, owner, status, lastStatus: httpStatus, lastError });
 }
 
 async function idsOf(query: string): Promise<string[]> {

@@ -1,8 +1,8 @@
 // One delivery with its attempts, and how many there are, on the wire.
 import { z } from 'zod';
-import { DELIVERY_STATUSES } from '../core/statuses.ts';
-import { pacing } from './bulk-actions.ts';
-import { text, flag, uuid, iso, count, sessionKey, createdAt } from './fields.ts';
+import { DELIVERY_STATUSES } from '../../core/statuses.ts';
+import { pacing } from '../../contract/bulk-actions.ts';
+import { text, flag, uuid, iso, count, sessionKey, createdAt } from '../../contract/fields.ts';
 
 const status = z.enum(DELIVERY_STATUSES);
 

@@ -1,22 +1,25 @@
+// Webhooks: their order, their addresses, and what becomes of one whose receiver or relay fails.
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createWebhookChannel, type WebhookOptions } from '../../src/features/deliveries/webhook-channel.ts';
-import { systemClock } from '../../src/clock.ts';
-import { createLogger } from '../../src/logger.ts';
-import { loadConfig } from '../../src/config.ts';
-import { createRedact } from '../../src/config/secrets.ts';
-import type { DeliveryId, SessionId } from '../../src/core/ids.ts';
-import { newId } from '../../src/ids.ts';
-import { createPublish, createWake } from '../../src/kernel/queue/rings.ts';
-import { claimDelivery, readDueDeliveries } from '../../src/features/deliveries/store/outbox.ts';
-import { relayDeliveries, type OutboxRelay } from '../../src/features/deliveries/relay.ts';
-import { readDeadLetters } from '../rows/dead-letters.ts';
-import { changeDeliveries, countDeliveries, readDeliveries } from '../rows/deliveries.ts';
-import { readEvents } from '../rows/events.ts';
-import { above, ahead, atMost, now } from '../rows/table.ts';
-import { createStoreRig, goodEnd, type StoreRig } from '../store/store-rig.ts';
+import { createWebhookChannel, type WebhookOptions } from '../../../src/features/deliveries/webhook-channel.ts';
+import { systemClock } from '../../../src/clock.ts';
+import { createLogger } from '../../../src/logger.ts';
+import { loadConfig } from '../../../src/config.ts';
+import { createRedact } from '../../../src/config/secrets.ts';
+import type { DeliveryId, SessionId } from '../../../src/core/ids.ts';
+import { newId } from '../../../src/ids.ts';
+import { createPublish, createWake } from '../../../src/kernel/queue/rings.ts';
+import { redriveDelivery } from '../../../src/features/deliveries/decide.ts';
+import { claimDelivery } from '../../../src/features/deliveries/store/claims.ts';
+import { readDueDeliveries } from '../../../src/features/deliveries/store/due.ts';
+import { relayDeliveries, type WebhookRelay } from '../../../src/features/deliveries/relay.ts';
+import { readDeadLetters } from '../../rows/dead-letters.ts';
+import { changeDeliveries, countDeliveries, readDeliveries } from '../../rows/deliveries.ts';
+import { readEvents } from '../../rows/events.ts';
+import { above, ahead, atMost, now } from '../../rows/table.ts';
+import { createStoreRig, goodEnd, type StoreRig } from '../../store/store-rig.ts';
 
 const SECRET = `whsec_${Buffer.from('a secret for these tests only').toString('base64')}`;
 
@@ -44,7 +47,7 @@ let receiver: Server;
 let received: Received[];
 /** The answers of the receiver, in turn; then 200. */
 let answers: { status: number; headers?: Record<string, string>; body?: string }[];
-let relay: OutboxRelay;
+let relay: WebhookRelay;
 const never = new AbortController().signal;
 
 beforeAll(async () => {
@@ -65,7 +68,7 @@ beforeAll(async () => {
     database: rig.database,
     config: loadConfig({ env: {}, cwd: '/' }),
     owner: 'relay',
-    channels: new Map([['webhook', createWebhookChannel(onLoopback)]]),
+    webhook: createWebhookChannel(onLoopback),
     publish: createPublish({ wake: createWake(), doorbell: { ring: async () => undefined } }),
     random: () => 0,
     redact: createRedact([KEY]),
@@ -113,11 +116,6 @@ async function statusesOf(sessionId: SessionId): Promise<string[]> {
   return rows.map((row) => row.status);
 }
 
-/** Makes deliveries that wait for their next attempt due now. */
-async function makeDue(sessionId: SessionId): Promise<void> {
-  await changeDeliveries(rig, { sessionId }, { dueAt: now });
-}
-
 test('replies are sent in order, signed, each with its own dedupe key (G21)', async () => {
   const sessionId = await sessionWithReplies(['one', 'two', 'three']);
   expect(await relayDeliveries(relay, sessionId, never)).toBe(3);
@@ -135,20 +133,28 @@ test('a delivery with a temporary failure waits, and no later one overtakes it (
   await relayDeliveries(relay, sessionId, never);
   expect(await statusesOf(sessionId)).toEqual(['pending', 'pending']);
   expect(await relayDeliveries(relay, sessionId, never)).toBe(0);
-  await makeDue(sessionId);
+  await changeDeliveries(rig, { sessionId }, { dueAt: now });
   await relayDeliveries(relay, sessionId, never);
   expect(received.map(({ body }) => JSON.parse(body).text)).toEqual(['first', 'first', 'second']);
   expect(received[0]?.headers['webhook-id']).toBe(received[1]?.headers['webhook-id']);
 });
 
-test.each(['1798761600', '1798761600000', '99999999999999999999', 'Thu, 01 Jan 2099 00:00:00 GMT', '86400'])(
-  'a receiver with the Retry-After %s delays the next attempt by an hour at most',
-  async (header) => {
+test.each([
+  ['3600', '3500 s', '1 hour'],
+  ...['1798761600', '99999999999999999999', 'Thu, 01 Jan 2099 00:00:00 GMT', '86400'].map((said) => [
+    said,
+    '0 s',
+    '1 hour',
+  ]),
+])(
+  'a receiver with the Retry-After %s delays the next attempt by %s at least and %s at most',
+  async (header, least, most) => {
     const sessionId = await sessionWithReplies(['patient'], { expiresMs: 86_400_000 });
-    answers = [{ status: 503, headers: { 'retry-after': header } }];
+    answers = [{ status: 503, headers: { 'retry-after': header! } }];
     await relayDeliveries(relay, sessionId, never);
-    const soon = { sessionId, dueAt: atMost(ahead('1 hour')) };
-    expect(await readDeliveries(rig, soon, 'status', 'attempts')).toEqual([{ status: 'pending', attempts: 1 }]);
+    const [row] = await readDeliveries(rig, { sessionId, dueAt: atMost(ahead(most!)) }, 'status', 'attempts');
+    expect(row).toEqual({ status: 'pending', attempts: 1 });
+    expect(await countDeliveries(rig, { sessionId, dueAt: above(ahead(least!)) })).toBe(1);
   },
 );
 
@@ -163,22 +169,15 @@ test.each([
   await new Promise<void>((resolve) => dripping.listen(0, '127.0.0.1', resolve));
   try {
     const url = `http://127.0.0.1:${(dripping.address() as AddressInfo).port}/hook`;
-    const channel = createWebhookChannel({ ...onLoopback, trustedUrl: url, timeoutMs: 3_000 });
+    const webhook = createWebhookChannel({ ...onLoopback, trustedUrl: url, timeoutMs: 3_000 });
     const sessionId = await sessionWithReplies(['dripped'], { url });
-    await relayDeliveries({ ...relay, channels: new Map([['webhook', channel]]) }, sessionId, never);
+    await relayDeliveries({ ...relay, webhook }, sessionId, never);
     const rows = await readDeliveries(rig, { sessionId }, 'status', 'lastStatus', 'lastError');
     expect(rows).toEqual([{ status: expected, lastStatus: status, lastError: `HTTP ${status}: no such hook` }]);
   } finally {
     dripping.closeAllConnections();
     dripping.close();
   }
-});
-
-test('the receiver decides the minimum wait', async () => {
-  const sessionId = await sessionWithReplies(['patient']);
-  answers = [{ status: 429, headers: { 'retry-after': '3600' } }];
-  await relayDeliveries(relay, sessionId, never);
-  expect(await countDeliveries(rig, { sessionId, dueAt: above(ahead('3500 seconds')) })).toBe(1);
 });
 
 test('a delivery that can never succeed is a dead letter, and the next reply is sent', async () => {
@@ -191,9 +190,9 @@ test('a delivery that can never succeed is a dead letter, and the next reply is 
 });
 
 describe('a URL that a message names', () => {
-  const relayWith = (change: Partial<WebhookOptions>): OutboxRelay => ({
+  const relayWith = (change: Partial<WebhookOptions>): WebhookRelay => ({
     ...relay,
-    channels: new Map([['webhook', createWebhookChannel({ ...onLoopback, ...change })]]),
+    webhook: createWebhookChannel({ ...onLoopback, ...change }),
   });
 
   async function deliveryOf(sessionId: SessionId) {
@@ -266,8 +265,8 @@ test('a refusal that repeats a secret is stored without it, also where it is cut
   const sessionId = await sessionWithReplies(['echo']);
   const basic = Buffer.from(`user:${KEY}`).toString('base64');
   answers = [{ status: 400, body: `${KEY} ${encodeURIComponent(KEY)} ${basic} ${'x'.repeat(430)}${KEY}` }];
-  const channel = createWebhookChannel({ ...onLoopback, trustedUrl: ownUrl() });
-  await relayDeliveries({ ...relay, channels: new Map([['webhook', channel]]) }, sessionId, never);
+  const webhook = createWebhookChannel({ ...onLoopback, trustedUrl: ownUrl() });
+  await relayDeliveries({ ...relay, webhook }, sessionId, never);
   const tables = [
     await readDeliveries(rig, { sessionId }),
     await readDeadLetters(rig, { sessionId }),
@@ -296,7 +295,7 @@ test('a delivery of a crashed relay is sent again with the same dedupe key', asy
 });
 
 /** The relay, with a database that `answer` stands before. */
-function relayBehind(answer: (name: string, send: () => Promise<unknown>) => Promise<unknown>): OutboxRelay {
+function relayBehind(answer: (name: string, send: () => Promise<unknown>) => Promise<unknown>): WebhookRelay {
   const query = (statement: { name: string; text: string }) =>
     answer(statement.name, () => rig.database.hot.query(statement));
   return { ...relay, database: Object.assign(Object.create(rig.database), { hot: { query } }) };
@@ -342,10 +341,19 @@ test('the late result of an attempt does not end a later attempt of the same pro
   expect(await statusesOf(sessionId)).toEqual(['sent']);
 });
 
-test('a reply that is too old expires instead of arriving late', async () => {
+test('a reply that is too old is not sent: it expires, once, as a dead letter that can be redriven', async () => {
   const sessionId = await sessionWithReplies(['stale'], { expiresMs: 0 });
-  const due = await readDueDeliveries(rig.database);
-  expect(due.rings.map((one) => one.sessionId)).not.toContain(sessionId);
   expect(await relayDeliveries(relay, sessionId, never)).toBe(0);
+  const { rings, expired } = await readDueDeliveries(rig.database);
+  expect(rings.map((one) => one.sessionId)).not.toContain(sessionId);
+  const facts = { sessionId, turnId: expect.any(String), channel: 'webhook', attempts: 0, lastStatus: null };
+  expect(expired).toEqual([{ id: expect.any(String), ...facts }]);
+  expect((await readDueDeliveries(rig.database)).expired).toEqual([]);
   expect(await statusesOf(sessionId)).toEqual(['expired']);
+  const letters = () => readDeadLetters(rig, { sessionId }, 'code', 'state', 'reason');
+  const letter = { code: 'delivery_expired', reason: 'It expired before it could be sent.' };
+  expect(await letters()).toEqual([{ ...letter, state: 'open' }]);
+  expect(await redriveDelivery(rig.database, expired[0]!.id)).toBe('done');
+  expect(await relayDeliveries(relay, sessionId, never)).toBe(1);
+  expect(await letters()).toEqual([{ ...letter, state: 'redriven' }]);
 });
