@@ -66,10 +66,10 @@ describe('a tick, a reminder and a poll', () => {
     'put-system-event',
     'put-inputs',
     'claim-heartbeats',
-    'settle-heartbeats',
+    'settle-heartbeat',
     'settle-fires',
     'ended-fires',
-    'lock-polls',
+    'lock-poll',
     'commit',
   ];
 

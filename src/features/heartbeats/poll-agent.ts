@@ -6,7 +6,7 @@ import { newId } from '../../ids.ts';
 import { buildPollInput } from './poll-input.ts';
 import { openManualPoll } from './store/heartbeats.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
-import { settlePolls } from './store/settle-polls.ts';
+import { settlePoll } from './store/settle-poll.ts';
 import { reachSession } from '../../kernel/use-cases/accept-message.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 
@@ -28,19 +28,9 @@ export async function pollAgent(service: Service, agentId: string, idempotency: 
   const { lastUrl, nowMs } = await openManualPoll(database, poll);
   const about = { occasion: 'manual' as const, file: null, tasks: [], lastUrl, nowMs };
   const { body, route } = buildPollInput(agent, about);
-  const isOn = config.heartbeat.enabled;
-  publish(
-    await settlePolls(database, [
-      {
-        id,
-        owner,
-        poll: isOn ? { messageId: newId<MessageId>(), body: JSON.stringify(body), route } : null,
-        reason: isOn ? null : 'disabled',
-        detail: null,
-        gateSha256: null,
-        tasks: null,
-      },
-    ]),
-  );
+  const result = config.heartbeat.enabled
+    ? { poll: { messageId: newId<MessageId>(), body: JSON.stringify(body), route } }
+    : { reason: 'disabled' };
+  publish(await settlePoll(database, { id, owner, ...result }));
   return id;
 }

@@ -15,6 +15,7 @@ import {
   type TaskTimes,
 } from '../../core/heartbeat.ts';
 import type { MessageId } from '../../core/ids.ts';
+import { given } from '../../core/json.ts';
 import { canonicalSessionKey } from '../../core/session-key.ts';
 import { newId } from '../../ids.ts';
 import { Lease, LeaseKeeper } from '../../lease-keeper.ts';
@@ -22,7 +23,7 @@ import { buildPollInput } from './poll-input.ts';
 import { readHeartbeatFile } from './read-heartbeat-file.ts';
 import { claimPolls, renewPolls, syncPolledAgents, type ClaimedPoll } from './store/heartbeats.ts';
 import { buildNewSession } from '../../kernel/sessions/sessions.ts';
-import { settlePolls, type PollSettlement } from './store/settle-polls.ts';
+import { settlePoll, type JudgedPoll } from './store/settle-poll.ts';
 import { loadWorkspaceFiles } from '../../kernel/turn/open/load-workspace.ts';
 import { checkGate } from './heartbeat-gate.ts';
 import type { Logger } from '../../logger.ts';
@@ -96,7 +97,7 @@ export function openPolls(parts: HeartbeatParts): Polls {
 
   async function check(poll: ClaimedPoll, lease: Lease): Promise<void> {
     try {
-      await settlePoll(parts, poll, lease);
+      await checkPoll(parts, poll, lease);
     } catch (error) {
       database.outages.report(error, 'Heartbeat could not be settled; it is checked again');
     }
@@ -128,44 +129,35 @@ export function openPolls(parts: HeartbeatParts): Polls {
  * Checks a claimed poll, and makes it if it is needed. One that is not known when the scheduler
  * stops, or loses it, is left to the next scheduler.
  */
-async function settlePoll(parts: HeartbeatParts, poll: ClaimedPoll, lease: Lease): Promise<void> {
-  const { database, publish, onPolled } = parts;
+async function checkPoll(parts: HeartbeatParts, poll: ClaimedPoll, lease: Lease): Promise<void> {
+  const { database, publish, owner, onPolled } = parts;
   const signal = AbortSignal.any([parts.signal, lease.signal]);
   const judge = () => judgePoll({ ...parts, signal }, poll, lease);
-  const settlement = await orAborted(signal, judge).catch((error: unknown) => {
+  const judged = await orAborted(signal, judge).catch((error: unknown) => {
     if (signal.aborted) return null;
     throw error;
   });
-  if (settlement === null) return;
-  for (const { status, reason } of publish(await settlePolls(database, [settlement])).settled)
-    onPolled?.(status === 'fired' ? 'made' : (reason ?? 'skipped'));
+  if (judged === null) return;
+  const { settled } = publish(await settlePoll(database, { id: poll.id, owner, ...judged }));
+  if (settled !== null) onPolled?.(settled.status === 'fired' ? 'made' : (settled.reason ?? 'skipped'));
 }
 
 /** The result of a poll's checks; null when the signal aborts before it is known. */
-async function judgePoll(parts: HeartbeatParts, poll: ClaimedPoll, lease: Lease): Promise<PollSettlement | null> {
-  const { config, owner, signal, logger } = parts;
-  const left = (reason: SkipReason, more: Partial<PollSettlement> = {}): PollSettlement => ({
-    id: poll.id,
-    owner,
-    poll: null,
-    reason,
-    detail: null,
-    gateSha256: null,
-    tasks: null,
-    ...more,
-  });
+async function judgePoll(parts: HeartbeatParts, poll: ClaimedPoll, lease: Lease): Promise<JudgedPoll | null> {
+  const { config, signal, logger } = parts;
+  const left = (reason: SkipReason): JudgedPoll => ({ reason });
   if (!isAgent(config, poll.agentId)) return left('unknown-agent');
   const agent = agentOf(config, poll.agentId);
   if (!config.heartbeat.enabled) return left('disabled');
   const occasion = poll.trigger === 'manual' ? 'manual' : chooseOccasion(poll.contextKeys);
-  if (occasion === 'manual') return made(agent, poll, owner, { occasion, file: null, tasks: [] });
+  if (occasion === 'manual') return made(agent, poll, { occasion, file: null, tasks: [] });
   if (agent.heartbeat.every === 0) return left('disabled');
   if (poll.isBusy) return left('busy');
   if (isQuiet(agent, poll.nowMs)) return left('quiet-hours');
   const facts = { agentId: agent.id, sessionKey: `agent:${agent.id}:main`, keyName: null, batchId: null };
   if (budgetBookOf(parts).reached(facts) !== null) return left(BUDGET_REACHED);
   // A result has arrived that a person waits for.
-  if (occasion !== 'interval') return made(agent, poll, owner, { occasion, file: null, tasks: [] });
+  if (occasion !== 'interval') return made(agent, poll, { occasion, file: null, tasks: [] });
   const file = await readFile(agent, (error) =>
     logger.warn({ err: error, agentId: agent.id }, 'HEARTBEAT.md could not be read'),
   );
@@ -176,38 +168,28 @@ async function judgePoll(parts: HeartbeatParts, poll: ClaimedPoll, lease: Lease)
   const tasks = dueTasks(file?.tasks ?? [], poll.tasks, poll.nowMs);
   if (file !== null && file.tasks.length > 0 && tasks.length === 0 && !file.hasMore) return left('nothing-due');
   const { when } = agent.heartbeat;
-  let gateSha256: string | null = null;
+  let gateSha256: string | undefined;
   if (when !== undefined) {
     lease.assertHeld();
     const gate = await checkGate(when, { agent, config, pollId: poll.id, signal });
     if (signal.aborted) return null;
-    if (gate.kind === 'failed') return left('gate-failed', { detail: gate.reason });
+    if (gate.kind === 'failed') return { ...left('gate-failed'), detail: gate.reason };
     gateSha256 = gate.sha256;
     // The first check only stores the current state.
-    if (poll.gateSha256 === null || poll.gateSha256 === gateSha256) return left('unchanged', { gateSha256 });
+    if (poll.gateSha256 === null || poll.gateSha256 === gateSha256) return { ...left('unchanged'), gateSha256 };
   }
   const times: TaskTimes | null =
     file === null || file.tasks.length === 0 ? null : timesAfter(file, poll.tasks, tasks, poll.nowMs);
-  const settlement = made(agent, poll, owner, { occasion, file, tasks });
-  return { ...settlement, gateSha256, tasks: times };
+  return { ...made(agent, poll, { occasion, file, tasks }), ...given({ gateSha256 }), tasks: times };
 }
 
 function made(
   agent: AgentSettings,
-  poll: ClaimedPoll,
-  owner: string,
+  { lastUrl, nowMs }: ClaimedPoll,
   asked: Pick<Parameters<typeof buildPollInput>[1], 'occasion' | 'tasks' | 'file'>,
-): PollSettlement {
-  const { body, route } = buildPollInput(agent, { ...asked, lastUrl: poll.lastUrl, nowMs: poll.nowMs });
-  return {
-    id: poll.id,
-    owner,
-    poll: { messageId: newId<MessageId>(), body: JSON.stringify(body), route },
-    reason: null,
-    detail: null,
-    gateSha256: null,
-    tasks: null,
-  };
+): JudgedPoll {
+  const { body, route } = buildPollInput(agent, { ...asked, lastUrl, nowMs });
+  return { poll: { messageId: newId<MessageId>(), body: JSON.stringify(body), route } };
 }
 
 function isQuiet({ heartbeat: { activeHours }, userTimezone }: AgentSettings, nowMs: number): boolean {

@@ -1,6 +1,6 @@
 // Heartbeats: the polls of agents. A poll that is due becomes a row before a scheduler checks
 // whether it needs a model call; the result settles the row, and a poll that is made becomes an
-// inbox row in the same transaction (settle-polls.ts).
+// inbox row in the same transaction (settle-poll.ts).
 //
 //   due ──claim──▶ claimed ──settle──▶ fired      the session has the poll in its inbox
 //                    │  ▲       └────▶ skipped    with the reason

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { readDeliveries } from '../rows/deliveries.ts';
-import { changeInputs, readInputs } from '../rows/inputs.ts';
-import { withFields } from '../rows/table.ts';
-import { useApiRig } from './use-api-rig.ts';
+import { readDeliveries } from '../../rows/deliveries.ts';
+import { changeInputs, readInputs } from '../../rows/inputs.ts';
+import { withFields } from '../../rows/table.ts';
+import { useApiRig } from '../../api/use-api-rig.ts';
 
 const holder = useApiRig();
 

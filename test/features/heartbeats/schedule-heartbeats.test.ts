@@ -8,15 +8,19 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { loadConfig, type Config } from '../../src/config.ts';
-import { newId } from '../../src/ids.ts';
-import { enqueueSystemEvent } from '../../src/kernel/inbox/system-events.ts';
-import { readDatabaseTime } from '../../src/database/database-time.ts';
-import { claimPolls } from '../../src/features/heartbeats/store/heartbeats.ts';
-import { createLogger } from '../../src/logger.ts';
-import { openPolls, syncHeartbeats, type HeartbeatParts } from '../../src/features/heartbeats/schedule-heartbeats.ts';
-import { readDoorbells, removeDoorbells } from '../rows/doorbells.ts';
-import { readEvents } from '../rows/events.ts';
+import { loadConfig, type Config } from '../../../src/config.ts';
+import { newId } from '../../../src/ids.ts';
+import { enqueueSystemEvent } from '../../../src/kernel/inbox/system-events.ts';
+import { readDatabaseTime } from '../../../src/database/database-time.ts';
+import { claimPolls } from '../../../src/features/heartbeats/store/heartbeats.ts';
+import { createLogger } from '../../../src/logger.ts';
+import {
+  openPolls,
+  syncHeartbeats,
+  type HeartbeatParts,
+} from '../../../src/features/heartbeats/schedule-heartbeats.ts';
+import { readDoorbells, removeDoorbells } from '../../rows/doorbells.ts';
+import { readEvents } from '../../rows/events.ts';
 import {
   changeHeartbeatStates,
   changeHeartbeats,
@@ -25,13 +29,13 @@ import {
   readHeartbeats,
   removeHeartbeatStates,
   removeHeartbeats,
-} from '../rows/heartbeats.ts';
-import { changeInputs, countInputs, readInputs } from '../rows/inputs.ts';
-import { changeSessions } from '../rows/sessions.ts';
-import { ago, atMost, not, now } from '../rows/table.ts';
-import { makeDuePolls, schedulerParts } from '../features/crons/cron-rig.ts';
-import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
-import { NO_SANDBOX, testUnless } from '../tools/machine-sandbox.ts';
+} from '../../rows/heartbeats.ts';
+import { changeInputs, countInputs, readInputs } from '../../rows/inputs.ts';
+import { changeSessions } from '../../rows/sessions.ts';
+import { ago, atMost, not, now } from '../../rows/table.ts';
+import { makeDuePolls, schedulerParts } from '../crons/cron-rig.ts';
+import { createStoreRig, type StoreRig } from '../../store/store-rig.ts';
+import { NO_SANDBOX, testUnless } from '../../tools/machine-sandbox.ts';
 
 let rig: StoreRig;
 let dir: string;
@@ -79,14 +83,17 @@ async function configOf(
   return { config, agentId, workspace };
 }
 
-/** One poll of every known agent, as if it were due. */
-async function pollOnce(
-  config: Config,
-  more: Partial<HeartbeatParts> = {},
-): Promise<ReturnType<typeof schedulerParts>> {
+/** A scheduler, when a poll of every known agent is due. */
+async function withDuePolls(config: Config, more: Partial<HeartbeatParts> = {}) {
   const parts = { ...schedulerParts(rig.database, config), ...more };
   await syncHeartbeats(parts, await readDatabaseTime(rig.database));
   await makeDue();
+  return parts;
+}
+
+/** One poll of every known agent, as if it were due. */
+async function pollOnce(config: Config, more: Partial<HeartbeatParts> = {}) {
+  const parts = await withDuePolls(config, more);
   await makeDuePolls(parts);
   return parts;
 }
@@ -128,8 +135,7 @@ test('a due poll is an input of the main session, with its ring and its event', 
 
 test('one of many schedulers creates it (G20)', async () => {
   const { config } = await configOf({});
-  await syncHeartbeats(schedulerParts(rig.database, config), await readDatabaseTime(rig.database));
-  await makeDue();
+  await withDuePolls(config);
   await Promise.all(Array.from({ length: 8 }, () => makeDuePolls(schedulerParts(rig.database, config))));
   const polls = await readHeartbeats(rig, {}, 'status');
   expect(polls).toEqual([{ status: 'fired' }]);
@@ -137,8 +143,7 @@ test('one of many schedulers creates it (G20)', async () => {
 
 test('a poll that a crashed scheduler had claimed is created by another one, once', async () => {
   const { config } = await configOf({});
-  await syncHeartbeats(schedulerParts(rig.database, config), await readDatabaseTime(rig.database));
-  await makeDue();
+  await withDuePolls(config);
   const dead = { owner: 'dead', leaseMs: 60_000, ids: [newId<string>()], checking: [] };
   expect(await claimPolls(rig.database, dead)).toHaveLength(1);
   await makeDuePolls(schedulerParts(rig.database, config));
@@ -260,10 +265,8 @@ describe('the gate', () => {
     const list = [...slow.config.agents.list, ...quick.config.agents.list];
     const config = { ...slow.config, agents: { ...slow.config.agents, list } };
     const stopped = new AbortController();
-    const parts = { ...schedulerParts(rig.database, config), signal: stopped.signal };
     const statusOf = async (agentId: string) => (await readHeartbeats(rig, { agentId }, 'status')).at(-1)?.status;
-    await syncHeartbeats(parts, await readDatabaseTime(rig.database));
-    await makeDue();
+    const parts = await withDuePolls(config, { signal: stopped.signal });
     const polls = openPolls(parts);
     await polls.start();
     await expect.poll(() => statusOf(quick.agentId)).toBe('fired');
@@ -353,9 +356,7 @@ describe('the gate', () => {
 
 test('a poll that this scheduler claimed without receiving the answer is created by its next round', async () => {
   const { config } = await configOf({});
-  const parts = schedulerParts(rig.database, config);
-  await syncHeartbeats(parts, await readDatabaseTime(rig.database));
-  await makeDue();
+  const parts = await withDuePolls(config);
   await claimPolls(rig.database, { owner: parts.owner, leaseMs: 60_000, ids: [newId<string>()], checking: [] });
   await makeDuePolls(parts);
   expect(await readHeartbeats(rig, {}, 'status')).toEqual([{ status: 'fired' }]);

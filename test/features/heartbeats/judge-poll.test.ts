@@ -1,16 +1,16 @@
 // Unusual polls, on a real database with a real worker: a message that joins one, one that uses
 // tools, one that fails.
 import { expect, test } from 'vitest';
-import { newId } from '../../src/ids.ts';
-import type { Tool } from '../../src/tools/tool.ts';
-import { readEntries } from '../rows/entries.ts';
-import { addHeartbeats, readHeartbeats } from '../rows/heartbeats.ts';
-import { readInputsWithTurns } from '../rows/inputs.ts';
-import { readSessions } from '../rows/sessions.ts';
-import { now } from '../rows/table.ts';
-import { withTestDatabase } from '../servers/postgres.ts';
-import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { createTurnRig, type TurnRig } from './turn-rig.ts';
+import { newId } from '../../../src/ids.ts';
+import type { Tool } from '../../../src/tools/tool.ts';
+import { readEntries } from '../../rows/entries.ts';
+import { addHeartbeats, readHeartbeats } from '../../rows/heartbeats.ts';
+import { readInputsWithTurns } from '../../rows/inputs.ts';
+import { readSessions } from '../../rows/sessions.ts';
+import { now } from '../../rows/table.ts';
+import { withTestDatabase } from '../../servers/postgres.ts';
+import { shareAmongTests } from '../../servers/share-among-tests.ts';
+import { createTurnRig, type TurnRig } from '../../turn/turn-rig.ts';
 
 let rig: TurnRig;
 let entered: PromiseWithResolvers<void>;
