@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { approval } from './approvals.ts';
 import { externalCall } from './external-tools.ts';
-import { alertPayload } from './alerts.ts';
+import { alertPayload } from '../features/alerts/contract.ts';
 import { BATCH_OUTCOMES } from '../features/batches/rules/batch.ts';
 import { DELIVERY_TYPES, type DeliveryType } from '../core/delivery-payload.ts';
 

@@ -1,5 +1,5 @@
 // `holdfast alerts`: webhooks for what needs attention.
-import type { AlertDestinationView } from '../../contract/alerts.ts';
+import type { AlertDestinationView } from './contract.ts';
 import type { ApiClient } from '../../cli/api-client.ts';
 import { CliError, EXIT, notFound } from '../../cli/cli-error.ts';
 import { command, lists, prints, type Words } from '../../cli/command.ts';

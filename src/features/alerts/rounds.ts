@@ -9,8 +9,8 @@ import type { Logger } from '../../logger.ts';
 import { readTroubles, withMarks } from '../overview/read-overview.ts';
 import { listCutKinds } from '../overview/views/attention.ts';
 import { judgeAttempt } from './rules.ts';
-import { claimCalls, readTimeIfDue, settleCall, type ClaimedCall, type Reading } from './store/calls.ts';
-import { answerOf, sendCall } from './use-cases.ts';
+import { claimCalls, readTimeIfDue, settleCall, type ClaimedCall, type Reading } from './calls.ts';
+import { answerOf, sendCall } from './destinations.ts';
 
 const ROUND_MS = 5_000;
 

@@ -1,7 +1,7 @@
 // Alert destinations: webhooks for what needs attention.
 import type { z } from 'zod';
 import { deleted } from '../../contract/answers.ts';
-import * as schemas from '../../contract/alerts.ts';
+import * as schemas from './contract.ts';
 import type { ApiContext } from '../../api/context.ts';
 import { conflict, notFound, type Problem } from '../../api/problem.ts';
 import { defineEffect, defineRead, defineRoute, type Route } from '../../api/route.ts';
@@ -12,7 +12,7 @@ import {
   removeDestination,
   sendTest,
   startTest,
-} from './use-cases.ts';
+} from './destinations.ts';
 import { viewDestinations } from './views.ts';
 
 const NAME_TAKEN = { description: 'There is a destination with this name, or there are too many' };

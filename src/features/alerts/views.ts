@@ -1,6 +1,6 @@
 // Alert destinations, as the API shows them: without their secrets.
-import type { AlertDestinationView } from '../../contract/alerts.ts';
-import { alertDestinations } from '../../rows/alerts.ts';
+import type { AlertDestinationView } from './contract.ts';
+import { alertDestinations } from './rows.ts';
 import { now } from '../../rows/columns.ts';
 import { eq, query, sql } from '../../database/drizzle.ts';
 import type { ViewDatabase } from '../../database/page.ts';

@@ -1,9 +1,9 @@
 // Alert destinations on the wire, and what they receive.
 import { z } from 'zod';
-import { deliveryUrl } from '../config/schema-scalars.ts';
-import { ALERT_SEVERITIES } from '../features/alerts/rules.ts';
-import { ATTENTION_KINDS } from '../features/overview/rules/attention.ts';
-import { count, createdAt, flag, iso, text, uuid } from './fields.ts';
+import { deliveryUrl } from '../../config/schema-scalars.ts';
+import { ALERT_SEVERITIES } from './rules.ts';
+import { ATTENTION_KINDS } from '../overview/rules/attention.ts';
+import { count, createdAt, flag, iso, text, uuid } from '../../contract/fields.ts';
 
 const DAY_SECONDS = 86_400;
 

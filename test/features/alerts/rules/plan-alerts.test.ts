@@ -1,7 +1,7 @@
 // Which problems a destination of alerts is sent, and when.
 import { expect, test } from 'vitest';
-import { buildCall, planAlerts, type AlertProblem, type KnownAlert } from '../../src/features/alerts/rules.ts';
-import { listCutKinds } from '../../src/features/overview/views/attention.ts';
+import { buildCall, planAlerts, type AlertProblem, type KnownAlert } from '../../../../src/features/alerts/rules.ts';
+import { listCutKinds } from '../../../../src/features/overview/views/attention.ts';
 
 const FILTER = { severity: 'warning', kinds: null, repeatSeconds: 4 * 3_600 } as const;
 

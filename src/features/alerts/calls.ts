@@ -2,15 +2,16 @@
 // process sends it under a lease. What it says is known of its problems when its receiver has
 // acknowledged it, in one transaction with its end; what was sent and has no stored answer is sent
 // again with the same id.
-import { fromNow, now } from '../../../rows/columns.ts';
-import { alertDestinations, alerts } from '../../../rows/alerts.ts';
-import { storableText } from '../../../core/text.ts';
-import type { Database } from '../../../database/database.ts';
-import { and, eq, inArray, lte, query, sql } from '../../../database/drizzle.ts';
-import { transaction, type Transaction } from '../../../database/transaction.ts';
-import { newId } from '../../../ids.ts';
-import { buildCall, planAlerts, type AlertCall, type AttentionReading, type KnownAlert } from '../rules.ts';
-import type { AlertDestination } from './destinations.ts';
+import { fromNow, now } from '../../rows/columns.ts';
+import { alertDestinations, alerts } from './rows.ts';
+import { storableText } from '../../core/text.ts';
+import type { Database } from '../../database/database.ts';
+import { and, eq, inArray, lte, query, sql } from '../../database/drizzle.ts';
+import { transaction, type Transaction } from '../../database/transaction.ts';
+import { newId } from '../../ids.ts';
+import { buildCall, planAlerts, type AlertCall, type AttentionReading, type KnownAlert } from './rules.ts';
+
+type AlertDestination = typeof alertDestinations.$inferSelect;
 
 /** A call that this process sends until its lease ends. */
 export interface ClaimedCall extends Pick<AlertDestination, 'id' | 'name' | 'url' | 'secret' | 'attempts'> {

@@ -1,6 +1,6 @@
 // Where alerts go, and what was sent there about which problem.
-import type { AlertCall, AlertSeverity } from '../features/alerts/rules.ts';
-import { holdfast, integer, iso, json, ms, now, text, uuid } from './columns.ts';
+import type { AlertCall, AlertSeverity } from './rules.ts';
+import { holdfast, integer, iso, json, ms, now, text, uuid } from '../../rows/columns.ts';
 
 export const alertDestinations = holdfast.table('alert_destinations', {
   id: uuid().notNull(),

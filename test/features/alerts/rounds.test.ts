@@ -4,13 +4,13 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { readProblems, runAlertRound } from '../../src/features/alerts/rounds.ts';
-import { readAttention } from '../../src/features/overview/views/attention.ts';
-import { claimCalls } from '../../src/features/alerts/store/calls.ts';
-import { changeAlertDestinations, changeAlerts, readAlerts } from '../rows/alerts.ts';
-import { addModelBlocks, removeModelBlocks } from '../rows/pauses.ts';
-import { ago, ahead, now } from '../rows/table.ts';
-import { useApiRig } from './use-api-rig.ts';
+import { readProblems, runAlertRound } from '../../../src/features/alerts/rounds.ts';
+import { readAttention } from '../../../src/features/overview/views/attention.ts';
+import { claimCalls } from '../../../src/features/alerts/calls.ts';
+import { changeAlertDestinations, changeAlerts, readAlerts } from '../../rows/alerts.ts';
+import { addModelBlocks, removeModelBlocks } from '../../rows/pauses.ts';
+import { ago, ahead, now } from '../../rows/table.ts';
+import { useApiRig } from '../../api/use-api-rig.ts';
 
 const holder = useApiRig();
 
