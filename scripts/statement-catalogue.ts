@@ -20,7 +20,7 @@ export const STATEMENTS: readonly VisibleStatement[] = modules
   .flatMap((module) => Object.values(module).filter(isStatement))
   .toSorted((a, b) => a.name.localeCompare(b.name));
 
-/** Golden files show them in a review, and their plans are tested. */
+/** Their plans are tested. */
 const OF_A_TURN = new Set([
   'accept',
   'accept-reasons',

@@ -6,7 +6,7 @@ import { cutHead } from '../../core/text.ts';
 import type { ChatToolCall } from './rules/chat-objects.ts';
 import { endedState, responseObject, type ResponseIdentity, type ResponseState } from './rules/response-objects.ts';
 import { formatResponseId, parseItemId, parseResponseId, type ResponseName } from '../../core/client-ids.ts';
-export { hideResponse } from './store/client-requests.ts';
+import { hideResponse } from './store/client-requests.ts';
 import { findClientTurn, isHiddenResponse, readNewest, readOutput } from './views/turns.ts';
 import { notFound, Problem } from '../../api/problem.ts';
 import { calledTools, openCall, peek, readEnd, toProblem, type Call, type Followed } from './answer-call.ts';
@@ -21,6 +21,12 @@ import type { ResponseRequest } from './read-response.ts';
 export async function findResponse(api: Api, id: string, { isSentWhole }: { isSentWhole: boolean }): Promise<Call> {
   const name = await knownName(api, id);
   return await openCall(api, { ...name, isReplay: false, ignored: [] }, { isSentWhole });
+}
+
+/** Hides a response. Throws `Problem` 404. */
+export async function removeResponse(api: Api, id: string): Promise<void> {
+  const { begun } = await findResponse(api, id, { isSentWhole: true });
+  await hideResponse(api.context.service.database, begun);
 }
 
 /**

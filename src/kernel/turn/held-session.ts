@@ -150,7 +150,7 @@ export class LockKeeper {
   }
 
   /**
-   * Looks for stops. A look at a time: on a slow database, more of them would take the connections
+   * Reads the stops. One read at a time: on a slow database, more of them would take the connections
    * that renew the leases.
    */
   async #watch(): Promise<void> {

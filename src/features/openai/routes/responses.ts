@@ -22,8 +22,8 @@ import { readResponse } from '../read-response.ts';
 import {
   buildIdentity,
   conversationTarget,
+  removeResponse,
   findResponse,
-  hideResponse,
   readState,
   responseNow,
   withItems,
@@ -133,8 +133,7 @@ const deleteResponse = defineRoute({
     },
   },
   async handle({ params }, api) {
-    const call = await findResponse(api, params.responseId, { isSentWhole: true });
-    await hideResponse(api.context.service.database, call.begun);
+    await removeResponse(api, params.responseId);
     return { status: 200, body: { id: params.responseId, object: 'response', deleted: true } };
   },
 });

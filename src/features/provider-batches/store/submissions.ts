@@ -404,7 +404,7 @@ export const forgetSubmission = literalQuery({
   select b.id, b.status from holdfast.provider_batches b where b.id = $id for no key update
 ),
 held as materialized (select id from found where status not in ('open', 'submitting', 'read')),
-forgotten as (
+given_up as (
   update holdfast.provider_batches b
   set status = 'failed', error = json_build_object('message', 'A person gave it up.'), ended_at = coalesce(b.ended_at, clock_timestamp()),
     ${RELEASED}, due_at = clock_timestamp()
@@ -414,7 +414,7 @@ forgotten as (
 returned as (
   update holdfast.provider_requests r
   set ${RETURNED}
-  from forgotten where r.provider_batch_id = forgotten.id and r.status = 'assigned'
+  from given_up where r.provider_batch_id = given_up.id and r.status = 'assigned'
 ),
 ${keyedSql(`select json_build_object('id', id) from held`)}
 select found.status, exists (select from held) as "isAllowed" from found`,
