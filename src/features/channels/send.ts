@@ -242,14 +242,19 @@ async function withTextFile<Result>(
   name: string,
   use: (path: string) => Promise<Result>,
 ): Promise<Result> {
-  const folder = await mkdtemp(join(tmpdir(), 'holdfast-part-'));
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-part-')).catch(notWritten);
   try {
     const path = join(folder, name);
-    await writeFile(path, text);
+    await writeFile(path, text).catch(notWritten);
     return await use(path);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Nothing was sent, so this is no unknown outcome: the disk may be full. */
+function notWritten(error: Error): never {
+  throw new PlatformError('later', `The text could not be written into a file: ${error.message}`, { cause: error });
 }
 
 /**

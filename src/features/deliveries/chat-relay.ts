@@ -7,7 +7,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SessionId } from '../../core/ids.ts';
 import { deliveryDelayMs } from '../../kernel/rules/backoff.ts';
-import type { PartPayload, PartResult } from '../channels/send.ts';
+import { chatGapMs, divideDelivery, sendPart, type PartPayload, type PartResult } from '../channels/send.ts';
 import { relayEach, settleAttempt, type OutboxRelay } from './relay.ts';
 import { claimPart, storeParts, type ClaimedPart } from './store/claims.ts';
 import type { Settlement } from './store/settle.ts';
@@ -22,12 +22,6 @@ const LEASE_MS = SEND_MS_MAX + 10_000;
  */
 const RETRY_MS_MAX = 300_000;
 
-type Sender = typeof import('../channels/send.ts');
-
-interface Chats extends OutboxRelay {
-  sender: Sender;
-}
-
 /**
  * Sends what is due of the chats of a session, until nothing is. Returns how many attempts were
  * settled. Nothing is begun after `draining`.
@@ -37,23 +31,22 @@ export async function relayChats(
   sessionId: SessionId,
   { signal, draining }: { signal: AbortSignal; draining: AbortSignal },
 ): Promise<number> {
-  const chats = { ...relay, sender: await import('../channels/send.ts') };
   let url: string | null = null;
   return relayEach(relay, draining, async (owner, claimedAtMs) => {
-    // The chat of the last part is asked about, too: a session that waits for it is next.
+    // The chat of the last part counts, too: another session may wait for it.
     const claim = await claimPart(relay.database, { sessionId, url, owner, leaseMs: LEASE_MS });
     if (claim.part === null) {
       if (claim.next !== null) relay.ringLater?.(claim.next.sessionId, claim.next.inMs);
       return false;
     }
     url = claim.part.url;
-    await handlePart({ ...chats, owner }, claim.part, { claimedAtMs, signal });
+    await handlePart({ ...relay, owner }, claim.part, { claimedAtMs, signal });
     return true;
   });
 }
 
 async function handlePart(
-  relay: Chats,
+  relay: OutboxRelay,
   claimed: ClaimedPart,
   { claimedAtMs, signal }: { claimedAtMs: number; signal: AbortSignal },
 ): Promise<void> {
@@ -63,7 +56,7 @@ async function handlePart(
   if (signal.aborted) return settleResult(relay, part, laterNow('The worker stopped before it was sent.'));
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(SEND_MS_MAX)]);
   const sendBeforeMs = claimedAtMs + LEASE_MS - SEND_MS_MAX;
-  const result = await relay.sender.sendPart(relay, { ...part, sendBeforeMs }, deadline);
+  const result = await sendPart(relay, { ...part, sendBeforeMs }, deadline);
   if (result.kind !== 'open') return settleResult(relay, part, result);
   // It stays claimed: when the lease has expired, the platform is asked.
   const facts = { deliveryId: part.id, channel: part.channel, reason: relay.redact(result.error) };
@@ -73,9 +66,9 @@ async function handlePart(
 /**
  * Stores the parts of a delivery, the first of which stays claimed; null: there is nothing to send.
  */
-async function divide(relay: Chats, claimed: ClaimedPart): Promise<ClaimedPart | null> {
-  const { config, database, owner, sender } = relay;
-  const divided = await sender.divideDelivery(config, claimed.url, claimed.payload);
+async function divide(relay: OutboxRelay, claimed: ClaimedPart): Promise<ClaimedPart | null> {
+  const { config, database, owner } = relay;
+  const divided = await divideDelivery(config, claimed.url, claimed.payload);
   if ('kind' in divided) {
     await settleResult(relay, claimed, divided);
     return null;
@@ -90,7 +83,7 @@ async function divide(relay: Chats, claimed: ClaimedPart): Promise<ClaimedPart |
   return isStored ? { ...claimed, payload, parts: divided.length } : null;
 }
 
-async function settleResult(relay: Chats, part: ClaimedPart, result: SettledResult): Promise<void> {
+async function settleResult(relay: OutboxRelay, part: ClaimedPart, result: SettledResult): Promise<void> {
   const settlement = toSettlement(relay, part, result);
   const about = { part: part.part, parts: part.parts, reason: settlement.lastError };
   await settleAttempt(relay, settlement, LEASE_MS, about);
@@ -102,9 +95,9 @@ function laterNow(error: string): SettledResult {
   return { kind: 'later', status: null, error, retryAfterMs: 0, isOfAccount: false };
 }
 
-function toSettlement(relay: Chats, part: ClaimedPart, result: SettledResult): Settlement {
+function toSettlement(relay: OutboxRelay, part: ClaimedPart, result: SettledResult): Settlement {
   const { attempts, isAmbiguous } = part;
-  const chat = { chatMs: relay.sender.chatGapMs(relay.config, part.url) };
+  const chat = { chatMs: chatGapMs(relay.config, part.url) };
   const base = { delivery: part, owner: relay.owner };
   if (result.kind === 'sent') {
     const { platformId } = result;

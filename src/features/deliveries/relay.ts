@@ -5,7 +5,7 @@
 // A session's deliveries are sent in order because only the oldest open one can be claimed
 // (src/features/deliveries/store/claims.ts). When one must wait, the later ones wait with it; the
 // relay continues with other sessions, and the reconciler rings when it is due. Deliveries to chats
-// are sent by chat-relay.ts, after the webhooks of the session.
+// are sent by chat-relay.ts, at the same time as the webhooks of the session.
 import type { Publish } from '../../kernel/queue/after-commit.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';
 import { trimCopies } from './trim-copies.ts';
@@ -216,10 +216,14 @@ export async function openRelay({ service, live, logger, identity, tracing, metr
       },
     ],
     async deliver({ sessionId, signal, draining }) {
-      const webhooks = relayDeliveries(relay, sessionId, signal, draining);
-      if (!hasChats(config)) return webhooks;
-      const { relayChats } = await import('./chat-relay.ts');
-      return Promise.all([webhooks, relayChats(relay, sessionId, { signal, draining })]);
+      // Loaded first: what fails while this is awaited would be a rejection that nothing handles.
+      const chats = hasChats(config) ? await import('./chat-relay.ts') : null;
+      // The job ends when both have ended: its drain covers what is in flight.
+      const ends = await Promise.allSettled([
+        relayDeliveries(relay, sessionId, signal, draining),
+        chats?.relayChats(relay, sessionId, { signal, draining }),
+      ]);
+      for (const end of ends) if (end.status === 'rejected') throw end.reason;
     },
     async stop() {
       later.stop();

@@ -70,6 +70,16 @@ test('files and reactions are parts of their own, and an answer of more than ten
   ]);
 });
 
+test('a text that cannot be written into a file was not sent: it waits for the next attempt', async () => {
+  vi.stubEnv('TMPDIR', '/nowhere');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const sessionId = await rig.session();
+  await rig.say(sessionId, { chatId: 'full', type: 'message', text: long(...'abcdefghijkl'.split('')) });
+  await rig.sendAll(sessionId);
+  const [row] = await readDeliveries(rig, { sessionId }, 'status', 'lastError');
+  expect(row).toEqual({ status: 'pending', lastError: expect.stringContaining('could not be written') });
+});
+
 test('sessions take turns in a chat by the age of their deliveries, and the parts of an answer stay together', async () => {
   const [first, second] = [await rig.session(), await rig.session()];
   await rig.say(first, { chatId: 'shared', text: long('a', 'b') });
