@@ -53,8 +53,8 @@ const beginFirst = [
 const onlyInLongForm = globSync(
   [
     'test/linear-patterns.test.ts',
-    'test/api/{database-away,erasure,keyed-requests,other-providers,retention-and-erasure}.test.ts',
-    'test/features/batches/{auto-batches,batch-costs,bill,erasure,estimates,lane-budgets,provider-batches}.test.ts',
+    'test/api/{database-away,keyed-requests,other-providers,retention-and-erasure}.test.ts',
+    'test/features/batches/{auto-batches,batch-costs,bill,estimates,lane-budgets,provider-batches}.test.ts',
     'test/browser/!(figures|sign-in).test.ts',
     'test/cli/!(console-warnings|poll-until-end|table|waterfall).test.ts',
     'test/cli/every-command/*.test.ts',
@@ -63,6 +63,7 @@ const onlyInLongForm = globSync(
     'test/embedded-postgres/start-embedded-postgres.test.ts',
     'test/features/*/{commands,requests}.test.ts',
     'test/features/budgets/rounds.test.ts',
+    'test/features/{erasure/*,retention/retention-cost}.test.ts',
     'test/features/channels/{add-channel,live,sending-sweep}.test.ts',
     'test/features/{gateway/gateway,limits/turns,traces/traces}.test.ts',
     'test/features/mcp/!(mcp-calls|odd-*).test.ts',
@@ -72,7 +73,7 @@ const onlyInLongForm = globSync(
     'test/requests/!(system-prompt|user-prompt).test.ts',
     'test/servers/postgres-proxy.test.ts',
     'test/service/!(every-input-is-a-job|publish|reprice-past-calls).test.ts',
-    'test/store/{cheap-statistics,list-plans,retention-cost}.test.ts',
+    'test/store/{cheap-statistics,list-plans}.test.ts',
     'test/tools/{process-guard,process-tool,sandbox-canaries}.test.ts',
     'test/turn/{changing-models,collected-length,compaction,crash-loop,hostile-provider,keys-of-many,large-messages}.test.ts',
     'test/turn/{model-outage,stream-handling}.test.ts',

@@ -150,7 +150,7 @@ const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   crons: ['budgets', 'deliveries'],
   deliveries: ['channels'],
   'dead-letters': ['bulk-actions', 'deliveries'],
-  erasure: ['budgets', 'costs'],
+  erasure: ['budgets', 'costs', 'retention'],
   gateway: ['overview'],
   heartbeats: ['budgets'],
   openai: ['batches'],

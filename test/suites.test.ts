@@ -22,7 +22,7 @@ const OF_SQL = [
   'test/statements.test.ts',
   'test/store/event-ids.test.ts',
   'test/store/migrate.test.ts',
-  'test/store/retention.test.ts',
+  'test/features/retention/tables.test.ts',
   'test/store/retry-turn.test.ts',
   'test/workers/reconciler.test.ts',
 ];

@@ -5,7 +5,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { z } from 'zod';
-import type { erasure, subjectErasure } from '../../contract/erasure.ts';
+import type { erasure, subjectErasure } from './contract.ts';
 import { PROCESS_OUTPUTS } from '../../tools/rules/background-process.ts';
 import { CHANNEL_MEDIA } from '../../core/inbound.ts';
 import type { SessionId } from '../../core/ids.ts';
@@ -14,11 +14,9 @@ import {
   blankKeys,
   blankPerson,
   emptyItems,
-  emptyItemsOfSender,
   eraseKeys,
   eraseSnapshots,
   findOpenBatch,
-  findOpenBatchOfSender,
   readPairingSessions,
   type ErasedSessions,
   type Sender,
@@ -79,20 +77,18 @@ export async function eraseSession(service: Service, key: string): Promise<Erasu
 }
 
 /** What erasing the session of a key would remove, as far as it is found by the session. */
-export async function previewErasure({ config, database }: Service, key: string): Promise<Erasure> {
+export async function previewErasure({ config, database }: Service, key: string): Promise<ErasureResult> {
   const families = await Promise.all([ERASING + key, key].map((stored) => findErasedFamily(database, stored)));
   const ids = families.flat().map(({ id }) => id);
   if (ids.length === 0) {
     const items = await emptyItems(database, withoutSession(key), true);
-    return { removed: items === 0 ? {} : { batch_items: items }, files: 0 };
+    return { kind: 'erased', removed: items === 0 ? {} : { batch_items: items }, files: 0 };
   }
   const processIds = await nextProcesses(database, ids);
   const files = await Promise.all(processIds.map((id) => countFiles(config.runtime.dataDir, id)));
   const media = await listOwnFiles({ config, database }, ids);
-  return {
-    removed: await countErased(database, ids),
-    files: files.reduce((sum, count) => sum + count, media.length),
-  };
+  const removed = await countErased(database, ids);
+  return { kind: 'erased', removed, files: files.reduce((sum, count) => sum + count, media.length) };
 }
 
 interface Progress {
@@ -278,38 +274,26 @@ export type PersonErasureResult =
 
 /**
  * Erases the sessions in which only this person has written or asked to write, and the items of
- * batches with their words that never reached a session.
+ * batches with their words that never reached a session. `isDry`: what it would remove.
  */
-export async function erasePerson(service: Service, person: Person): Promise<PersonErasureResult> {
-  const { database } = service;
-  const batchId = await findOpenBatchOfSender(database, person);
+export async function erasePerson(service: Service, person: Person, isDry: boolean): Promise<PersonErasureResult> {
+  const { database, views } = service;
+  const { senderId, channel, erasesShared } = person;
+  const batchId = isDry ? null : await findOpenBatch(database, person);
   if (batchId !== null) return { kind: 'busy', batchId, sessionKey: null };
-  const { chosen, shared } = await listSessions(service, person);
-  const sessions = [];
-  for (const key of chosen) {
-    const result = await eraseSession(service, key);
-    if (result.kind === 'busy') return { kind: 'busy', batchId: result.batchId, sessionKey: key };
+  const answered = await readPairingSessions(database, person);
+  const found = await findSessionsOfSender(views, { senderId, channel, answered });
+  const shared: string[] = [];
+  const sessions: PersonErasure['sessions'] = [];
+  for (const { key, isShared } of found) {
+    if (isShared && !erasesShared) {
+      shared.push(key);
+      continue;
+    }
+    const result = await (isDry ? previewErasure : eraseSession)(service, key);
+    if (result.kind === 'busy') return { ...result, sessionKey: key };
     sessions.push({ key, removed: result.removed, files: result.files });
   }
-  await blankPerson(database, person.senderId);
-  return { kind: 'erased', sessions, shared, batchItems: await emptyItemsOfSender(database, person) };
-}
-
-/** What erasing a person would remove. */
-export async function previewPerson(service: Service, person: Person): Promise<PersonErasure> {
-  const { chosen, shared } = await listSessions(service, person);
-  const sessions = [];
-  for (const key of chosen) sessions.push({ key, ...(await previewErasure(service, key)) });
-  return { sessions, shared, batchItems: await emptyItemsOfSender(service.database, person, true) };
-}
-
-async function listSessions(
-  { views, database }: Service,
-  { senderId, channel, erasesShared }: Person,
-): Promise<{ chosen: string[]; shared: string[] }> {
-  const answered = await readPairingSessions(database, { senderId, channel });
-  const found = await findSessionsOfSender(views, { senderId, channel, answered });
-  const listKeys = (isKept: boolean): string[] =>
-    found.filter(({ isShared }) => isKept === (isShared && !erasesShared)).map(({ key }) => key);
-  return { chosen: listKeys(false), shared: listKeys(true) };
+  if (!isDry) await blankPerson(database, senderId);
+  return { kind: 'erased', sessions, shared, batchItems: await emptyItems(database, person, isDry) };
 }

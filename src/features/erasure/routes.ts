@@ -1,9 +1,9 @@
 // The permanent deletion of conversations.
 import { z } from 'zod';
-import { erasePerson, previewPerson, eraseSession, previewErasure } from './erase-session.ts';
+import { erasePerson, eraseSession, previewErasure } from './erase-session.ts';
 import { conflict, Problem } from '../../api/problem.ts';
 import { defineRoute, type Route } from '../../api/route.ts';
-import { erasure, subjectErasure } from '../../contract/erasure.ts';
+import { erasure, subjectErasure } from './contract.ts';
 
 const REASON_CHARS_MAX = 500;
 
@@ -26,8 +26,7 @@ const deleteSession = defineRoute({
     409: { description: 'A batch that has not ended has items of the session; nothing was removed' },
   },
   async handle({ params: { key }, query }, { context }) {
-    if (query.dryRun === 'true') return { status: 200, body: { key, ...(await previewErasure(context.service, key)) } };
-    const result = await eraseSession(context.service, key);
+    const result = await (query.dryRun === 'true' ? previewErasure : eraseSession)(context.service, key);
     if (result.kind === 'busy') throw busy(result.batchId, key);
     return { status: 200, body: { key, removed: result.removed, files: result.files } };
   },
@@ -61,8 +60,7 @@ const deleteSubject = defineRoute({
   },
   async handle({ params: { senderId }, query }, { context: { service } }) {
     const person = { senderId, channel: query.channel ?? null, erasesShared: query.shared === 'erase' };
-    if (query.dryRun === 'true') return { status: 200, body: { senderId, ...(await previewPerson(service, person)) } };
-    const result = await erasePerson(service, person);
+    const result = await erasePerson(service, person, query.dryRun === 'true');
     if (result.kind === 'busy') throw busy(result.batchId, result.sessionKey);
     const { sessions, shared, batchItems } = result;
     return { status: 200, body: { senderId, sessions, shared, batchItems } };

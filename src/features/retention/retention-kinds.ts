@@ -49,7 +49,7 @@ const TURNS_MAX = 500;
  * The tables whose rows belong to a turn and are deleted with it; earlier costs go by their foreign
  * key.
  */
-const PARTS = [
+export const TABLES_OF_TURNS = [
   'model_calls',
   'tool_calls',
   'approvals',
@@ -105,7 +105,7 @@ kept_replies as (
     and (i.status = 'answered' and i.reply is null and gone.reply is not null
       or i.status in ('failed', 'cancelled') and i.error is null and gone.error is not null)
 ),
-${PARTS.map((table) => `deleted_${table} as (delete from holdfast.${table} part where part.turn_id = any (array(select id from gone)))`).join(',\n')},
+${TABLES_OF_TURNS.map((table) => `deleted_${table} as (delete from holdfast.${table} part where part.turn_id = any (array(select id from gone)))`).join(',\n')},
 deleted_turns as (delete from holdfast.turns t where t.id = any (array(select id from gone)))`,
 });
 

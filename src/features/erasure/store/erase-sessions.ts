@@ -113,9 +113,8 @@ export function add(removed: RemovedRows, more: RemovedRows): void {
   for (const [table, count] of Object.entries(more)) if (count > 0) removed[table] = (removed[table] ?? 0) + count;
 }
 
-const TABLES = ERASED_ROWS.flatMap(({ tables }) => tables).filter((table) =>
-  ['inbox', 'entries', 'turns', 'deliveries', 'system_events', 'compactions', 'events'].includes(table),
-);
+/** What arrives in a session while its rows are deleted. */
+const ARRIVING = ['inbox', 'entries', 'turns', 'deliveries', 'system_events', 'compactions', 'events', 'processes'];
 
 export const lockErased = literalQuery({
   name: 'lock-erased-sessions',
@@ -130,8 +129,7 @@ export const eraseSessions = literalQuery({
   purpose: 'Delete session rows with the runs that connect them, unless something of them is left. Answers how many.',
   locking: 'Rows that are locked by the statement before it.',
   text: `with is_left as materialized (
-  select ${TABLES.map((table) => `exists (select from holdfast.${table} r where r.session_id = any ($1::uuid[]))`).join('\n    or ')}
-    or exists (select from holdfast.processes r where r.session_id = any ($1::uuid[]))
+  select ${ARRIVING.map((table) => `exists (select from holdfast.${table} r where r.session_id = any ($1::uuid[]))`).join('\n    or ')}
     or exists (select from holdfast.subagent_runs r where r.parent_id = any ($1::uuid[]) and r.child_id <> all ($1::uuid[])) as yes
 ),
 deleted_runs as (

@@ -81,13 +81,11 @@ export function eraseKeys(database: Database, sessions: ErasedSessions): Promise
   return inPortions(['', ''], (after) => eraseKeysAfter(database, sessions, after));
 }
 
-/** Items of the sessions $1 with the keys $2. An item names its session as it was submitted. */
-const OF_SESSIONS = `(i.session_id = any ($1::uuid[])
-  or case when lower(i.session_key) like 'agent:%' then lower(i.session_key) else 'agent:main:' || lower(i.session_key) end = any ($2::text[]))`;
-/** Items of the sender $1 (in the channel $2; null: in any). */
-const OF_SENDER = `coalesce(i.body -> 'sender' ->> 'id' = $1 and ($2::text is null or coalesce(i.body ->> 'channel', 'api') = $2), false)`;
-
-type SessionsOfItems = Pick<ErasedSessions, 'ids' | 'keys'>;
+/** Items of sessions, by their ids and keys. An item names its session as it was submitted. */
+const OF_SESSIONS = `(i.session_id = any ($ids::uuid[])
+  or case when lower(i.session_key) like 'agent:%' then lower(i.session_key) else 'agent:main:' || lower(i.session_key) end = any ($keys::text[]))`;
+/** Items of a sender, in the channel or in any. */
+const OF_SENDER = `coalesce(i.body -> 'sender' ->> 'id' = $senderId and ($channel::text is null or coalesce(i.body ->> 'channel', 'api') = $channel), false)`;
 
 export interface Sender {
   senderId: string;
@@ -105,88 +103,88 @@ export const readPairingSessions = literalQuery({
 where p.sender_id = $1 and ($2::text is null or p.channel = $2)`,
 });
 
-const openItemsSql = (isTheirs: string): string => `select b.id from holdfast.batches b where b.status <> 'ended'
-  and exists (select from holdfast.batch_items i where i.batch_id = b.id and i.status in ('pending', 'fed') and ${isTheirs}) limit 1`;
+/** Whose items are emptied. */
+type Whose = Pick<ErasedSessions, 'ids' | 'keys'> | Sender;
 
-export const findOpenBatch = literalQuery({
+const openItemsQuery = ({ isTheirs, ...facts }: { name: string; purpose: string; isTheirs: string }) =>
+  literalQuery({
+    ...facts,
+    pool: 'views',
+    values: (whose: Whose) => whose,
+    answer: ([row]: { id: string }[]) => row?.id ?? null,
+    text: `select b.id from holdfast.batches b where b.status <> 'ended'
+  and exists (select from holdfast.batch_items i where i.batch_id = b.id and i.status in ('pending', 'fed') and ${isTheirs}) limit 1`,
+  });
+
+export const findItemsOfSessions = openItemsQuery({
   name: 'open-items-of-sessions',
   purpose: 'Read a batch that has not ended with an item of these sessions that has not ended.',
-  pool: 'views',
-  values: ({ ids, keys }: SessionsOfItems) => [ids, keys],
-  answer: ([row]: { id: string }[]) => row?.id ?? null,
-  text: openItemsSql(OF_SESSIONS),
+  isTheirs: OF_SESSIONS,
 });
 
-export const findOpenBatchOfSender = literalQuery({
+export const findItemsOfSender = openItemsQuery({
   name: 'open-items-of-sender',
   purpose: 'Read a batch that has not ended with an item of the sender that has not ended.',
-  pool: 'views',
-  values: ({ senderId, channel }: Sender) => [senderId, channel],
-  answer: ([row]: { id: string }[]) => row?.id ?? null,
-  text: openItemsSql(OF_SENDER),
+  isTheirs: OF_SENDER,
 });
 
-/** `$5`: they are counted and not emptied. */
-const emptyItemsSql = (
-  isTheirs: string,
-  { rows, mayEmpty }: { rows: number; mayEmpty: string },
-): string => `with portion as materialized (
-  select i.batch_id, i.n, ${isTheirs} as is_theirs from holdfast.batch_items i where (i.batch_id, i.n) > ($3::uuid, $4::int)
+/** The batch that is in the way of an erasure; null: none. */
+export function findOpenBatch(database: Database, whose: Whose): Promise<string | null> {
+  return ('senderId' in whose ? findItemsOfSender : findItemsOfSessions)(database, whose);
+}
+
+/** `isDry`: they are counted and not emptied. */
+const emptyItemsQuery = ({
+  isTheirs,
+  rows,
+  mayEmpty,
+  ...facts
+}: Record<'name' | 'purpose' | 'isTheirs' | 'mayEmpty', string> & { rows: number }) =>
+  literalQuery({
+    ...facts,
+    locking: 'The rows that it empties.',
+    pool: 'views',
+    retryMs: LASTING_RETRY_MS,
+    values: (whose: Whose, [batchId, n]: readonly unknown[], isDry: boolean) => ({ ...whose, batchId, n, isDry }),
+    answer: ([portion]: Portion[]) => portion,
+    text: `with portion as materialized (
+  select i.batch_id, i.n, ${isTheirs} as is_theirs from holdfast.batch_items i where (i.batch_id, i.n) > ($batchId::uuid, $n::int)
   order by i.batch_id, i.n limit ${rows}
 ),
 emptied as (
   update holdfast.batch_items i
   set body = '{}', error = null, custom_id = null, session_key = 'erased', session_id = null, message_id = null, turn_id = null
-  from portion p where not $5::boolean and p.is_theirs and i.batch_id = p.batch_id and i.n = p.n and ${mayEmpty}
+  from portion p where not $isDry::boolean and p.is_theirs and i.batch_id = p.batch_id and i.n = p.n and ${mayEmpty}
   returning 1
 )
-${portionAnswerSql('case when $5 then (select count(*) from portion where is_theirs) else (select count(*) from emptied) end', ['batch_id', 'n'])}`;
+${portionAnswerSql('case when $isDry then (select count(*) from portion where is_theirs) else (select count(*) from emptied) end', ['batch_id', 'n'])}`,
+  });
 
-const FIRST_ITEM = ['00000000-0000-0000-0000-000000000000', 0];
-
-export const emptyItemsAfter = literalQuery({
+export const emptyItemsOfSessions = emptyItemsQuery({
   name: 'empty-items-of-sessions',
   purpose:
     'Empty the items of sessions, or count them, of a portion after an item. Answers how many, and the last item.',
-  locking: 'The rows that it empties.',
-  pool: 'views',
-  retryMs: LASTING_RETRY_MS,
-  values: ({ ids, keys }: SessionsOfItems, after: readonly unknown[], isDry: boolean) => [ids, keys, ...after, isDry],
-  answer: ([portion]: Portion[]) => portion,
-  text: emptyItemsSql(OF_SESSIONS, { rows: PORTION_ROWS, mayEmpty: 'true' }),
+  isTheirs: OF_SESSIONS,
+  rows: PORTION_ROWS,
+  mayEmpty: 'true',
 });
 
-export const emptyItemsOfSenderAfter = literalQuery({
+export const emptyItemsOfSender = emptyItemsQuery({
   name: 'empty-items-of-sender',
   purpose:
     'Empty the items of a sender that never became inputs, or count them, of a portion after an item: their batch was cancelled, or its deadline was over. Answers how many, and the last item.',
-  locking: 'The rows that it empties.',
-  pool: 'views',
-  retryMs: LASTING_RETRY_MS,
-  values: ({ senderId, channel }: Sender, after: readonly unknown[], isDry: boolean) => [
-    senderId,
-    channel,
-    ...after,
-    isDry,
-  ],
-  answer: ([portion]: Portion[]) => portion,
-  text: emptyItemsSql(`i.message_id is null and ${OF_SENDER}`, {
-    rows: PORTION_BODIES,
-    mayEmpty: `i.status not in ('pending', 'fed')`,
-  }),
+  isTheirs: `i.message_id is null and ${OF_SENDER}`,
+  rows: PORTION_BODIES,
+  mayEmpty: `i.status not in ('pending', 'fed')`,
 });
 
 /**
- * Empties the items of the sessions, whose numbers the batches keep; resolves with how many.
- * `isDry`: counts them.
+ * Empties the items of the sessions, whose numbers the batches keep, or those of the person that
+ * never became inputs; resolves with how many. `isDry`: counts them.
  */
-export function emptyItems(database: Database, sessions: SessionsOfItems, isDry = false): Promise<number> {
-  return inPortions(FIRST_ITEM, (after) => emptyItemsAfter(database, sessions, after, isDry));
-}
-
-/** The same for items of the person that never became inputs. */
-export function emptyItemsOfSender(database: Database, sender: Sender, isDry = false): Promise<number> {
-  return inPortions(FIRST_ITEM, (after) => emptyItemsOfSenderAfter(database, sender, after, isDry));
+export function emptyItems(database: Database, whose: Whose, isDry = false): Promise<number> {
+  const empty = 'senderId' in whose ? emptyItemsOfSender : emptyItemsOfSessions;
+  return inPortions(['00000000-0000-0000-0000-000000000000', 0], (after) => empty(database, whose, after, isDry));
 }
 
 const HASHES = `(regexp_matches(source.text, '[0-9a-f]{64}', 'g'))[1]`;

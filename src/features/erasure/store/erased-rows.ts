@@ -1,9 +1,10 @@
 // What an erasure deletes, as data: every table that holds something of sessions, and how its rows
-// are found. test/store/erasure.test.ts compares it with the catalogue of the database, so a new
-// table or column that refers to a session fails a test until it is here or in the list of what is
-// kept. $1 is always the sessions.
+// are found. test/features/retention/tables.test.ts compares it with the catalogue of the database,
+// so a new table or column that refers to a session fails a test until it is here or in the list of
+// what is kept. $1 is always the sessions.
 import { literalQuery } from '../../../database/literal-query.ts';
 import { LASTING_RETRY_MS } from '../../../database/passing-faults.ts';
+import { TABLES_OF_TURNS } from '../../retention/retention-kinds.ts';
 
 /** How many rows were removed, by table. */
 export type RemovedRows = Record<string, number>;
@@ -11,8 +12,8 @@ export type RemovedRows = Record<string, number>;
 /** Rows that one statement deletes at most; of turns, with everything that belongs to them. */
 const ROWS_MAX = 2_000;
 const TURNS_MAX = 100;
-const EVENTS_MAX = 5_000;
 
+/** A statement that deletes some rows of these tables. */
 interface ErasedRows {
   tables: readonly string[];
   erase: ReturnType<typeof eraseQuery>;
@@ -32,17 +33,7 @@ export function eraseQuery(facts: { name: string; purpose: string; locking: stri
   });
 }
 
-/** Rows that belong to turns. */
-const OF_TURNS = [
-  'model_calls',
-  'tool_calls',
-  'approvals',
-  'mcp_tasks',
-  'held_notices',
-  'turn_attempts',
-  'earlier_costs',
-  'provider_requests',
-];
+const OF_TURNS = [...TABLES_OF_TURNS, 'earlier_costs'];
 const WITH_TURNS = [...OF_TURNS, 'turns'];
 
 const turns: ErasedRows = {
@@ -62,7 +53,7 @@ select ${WITH_TURNS.map((table) => `(select count(*) from deleted_${table})::int
   }),
 };
 
-function ofSessions(table: string, found = 'r.session_id = any ($1::uuid[])', rowsMax = ROWS_MAX): ErasedRows {
+function rowsOf(table: string, found = 'r.session_id = any ($1::uuid[])'): ErasedRows {
   return {
     tables: [table],
     erase: eraseQuery({
@@ -70,100 +61,77 @@ function ofSessions(table: string, found = 'r.session_id = any ($1::uuid[])', ro
       purpose: `Delete some of the rows of holdfast.${table} that belong to sessions.`,
       locking: 'The rows that it deletes.',
       text: `with deleted as (
-  delete from holdfast.${table} where ctid = any (array(select r.ctid from holdfast.${table} r where ${found} limit ${rowsMax})) returning 1
+  delete from holdfast.${table} where ctid = any (array(select r.ctid from holdfast.${table} r where ${found} limit ${ROWS_MAX})) returning 1
 )
 select count(*)::int as ${table} from deleted`,
     }),
   };
 }
 
-export const eraseEvents = ofSessions('events', undefined, EVENTS_MAX);
+export const eraseEvents = rowsOf('events');
+
+const OF_INPUTS = 'r.message_id in (select i.id from holdfast.inbox i where i.session_id = any ($1::uuid[]))';
+
+/** Tables whose rows `r` are found through others, which are deleted after them. */
+const FOUND_THROUGH_OTHERS = {
+  process_inputs: 'r.process_id in (select p.id from holdfast.processes p where p.session_id = any ($1::uuid[]))',
+  pauses: `r.session_key in (select substr(s.key, length('erasing:') + 1) from holdfast.sessions s where s.id = any ($1::uuid[]))`,
+  hidden_responses: OF_INPUTS,
+  charged_inputs: OF_INPUTS,
+  // What was said in their chats and not for the agent.
+  channel_context: `(r.channel, r.account, r.chat_id) in (select i.body ->> 'channel', i.body ->> 'accountId', i.body ->> 'chatId'
+      from holdfast.inbox i where i.session_id = any ($1::uuid[]))`,
+};
+
+const BY_SESSION = [
+  'client_sessions',
+  'dead_letters',
+  'deliveries',
+  'pairings',
+  'canvases',
+  'compactions',
+  'entries',
+  'ended_transcripts',
+  'system_events',
+  'yields',
+  'doorbells',
+  'heartbeat_states',
+  'inbox',
+];
+
+// An index leads to polls from their agent.
+const heartbeats = rowsOf(
+  'heartbeats',
+  'r.agent_id in (select s.agent_id from holdfast.sessions s where s.id = any ($1::uuid[])) and r.session_id = any ($1::uuid[])',
+);
 
 /**
- * In this order: rows that are found through others are deleted before them. Reservations of
- * budgets and files of commands before their turns.
+ * In this order. Reservations of budgets and files of commands go before; the sessions with what
+ * connects them, after.
  */
 export const ERASED_ROWS: readonly ErasedRows[] = [
-  ofSessions(
-    'process_inputs',
-    'r.process_id in (select p.id from holdfast.processes p where p.session_id = any ($1::uuid[]))',
-  ),
-  ofSessions('client_sessions'),
-  ofSessions('dead_letters'),
-  ofSessions('deliveries'),
-  ofSessions('pairings'),
+  ...Object.entries(FOUND_THROUGH_OTHERS).map(([table, found]) => rowsOf(table, found)),
   turns,
-  ofSessions('canvases'),
-  ofSessions('compactions'),
-  ofSessions('entries'),
-  ofSessions('ended_transcripts'),
-  ofSessions('system_events'),
-  ofSessions('yields'),
-  ofSessions('doorbells'),
-  ofSessions('heartbeat_states'),
-  ofSessions(
-    'heartbeats',
-    'r.agent_id in (select s.agent_id from holdfast.sessions s where s.id = any ($1::uuid[])) and r.session_id = any ($1::uuid[])',
-  ),
-  ofSessions(
-    'pauses',
-    `r.session_key in (select substr(s.key, length('erasing:') + 1) from holdfast.sessions s where s.id = any ($1::uuid[]))`,
-  ),
-  ofSessions(
-    'hidden_responses',
-    'r.message_id in (select i.id from holdfast.inbox i where i.session_id = any ($1::uuid[]))',
-  ),
-  ofSessions(
-    'charged_inputs',
-    'r.message_id in (select i.id from holdfast.inbox i where i.session_id = any ($1::uuid[]))',
-  ),
-  // What was said in their chats and not for the agent.
-  ofSessions(
-    'channel_context',
-    `(r.channel, r.account, r.chat_id) in (select i.body ->> 'channel', i.body ->> 'accountId', i.body ->> 'chatId'
-      from holdfast.inbox i where i.session_id = any ($1::uuid[]))`,
-  ),
-  ofSessions('inbox'),
+  heartbeats,
+  ...BY_SESSION.map((table) => rowsOf(table)),
   eraseEvents,
 ];
 
-/** Deleted by statements of their own, with what depends on them. */
-export const ERASED_OTHERWISE: readonly string[] = [
-  'sessions',
-  'subagent_runs',
-  'effects',
-  'processes',
-  'cost_reservations',
-  'crons',
-  'idempotency_keys',
-  'snapshots',
-  'search_texts',
-  'channel_previews',
-];
-
-/** Tables whose rows are not found by a column `session_id`. */
-const INDIRECT: ReadonlySet<string> = new Set([
-  'process_inputs',
-  'pauses',
-  'hidden_responses',
-  'charged_inputs',
-  'channel_context',
-]);
-const COUNTED = ERASED_ROWS.filter((rows) => rows !== turns).flatMap(({ tables }) => tables);
+const countSql = (table: string, found: string): string =>
+  `(select count(*) from ${found} = any ($1::uuid[]))::int as ${table}`;
 
 export const countErased = literalQuery({
   name: 'count-erased',
   purpose: 'Count what an erasure of sessions would delete.',
-  text: `select ${['sessions', 'turns', 'processes', ...COUNTED.filter((table) => !INDIRECT.has(table))]
-    .map(
-      (table) =>
-        `(select count(*) from holdfast.${table} r where r.${table === 'sessions' ? 'id' : 'session_id'} = any ($1::uuid[]))::int as ${table}`,
-    )
-    .join(',\n  ')},
-  ${OF_TURNS.map(
-    (table) =>
-      `(select count(*) from holdfast.turns t join holdfast.${table} r on r.turn_id = t.id where t.session_id = any ($1::uuid[]))::int as ${table}`,
-  ).join(',\n  ')}`,
+  text: `select ${[
+    countSql('sessions', 'holdfast.sessions r where r.id'),
+    ...['turns', 'processes', 'heartbeats', ...BY_SESSION, 'events'].map((table) =>
+      countSql(table, `holdfast.${table} r where r.session_id`),
+    ),
+    ...OF_TURNS.map((table) =>
+      countSql(table, `holdfast.turns t join holdfast.${table} r on r.turn_id = t.id where t.session_id`),
+    ),
+  ].join(',\n  ')}`,
   pool: 'views',
   values: (ids: readonly string[]) => [ids],
   answer: ([row]: RemovedRows[]): RemovedRows =>

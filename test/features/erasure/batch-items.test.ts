@@ -6,7 +6,7 @@ import { tablesWith as findWord } from '../../api/tables-with.ts';
 import { useApiRig } from '../../api/use-api-rig.ts';
 import { readBatchItems } from '../../rows/batches.ts';
 import { countSessions } from '../../rows/sessions.ts';
-import { batchRig } from './batch-rig.ts';
+import { batchRig } from '../batches/batch-rig.ts';
 
 const holder = useApiRig();
 

@@ -2,13 +2,13 @@
 // of every kind that are too young, and the pages that PostgreSQL reads for one statement, which
 // must complete the pass.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { beginRetention, RETENTION_KINDS } from '../../src/features/retention/retention-kinds.ts';
-import { newId } from '../../src/ids.ts';
-import { addEndedTranscripts } from '../rows/entries.ts';
-import { addIdempotencyKeys } from '../rows/keys.ts';
-import { createManyRows } from '../rows/many-rows.ts';
-import { changeSessions, readSessions } from '../rows/sessions.ts';
-import type { StoreRig } from './store-rig.ts';
+import { beginRetention, RETENTION_KINDS } from '../../../src/features/retention/retention-kinds.ts';
+import { newId } from '../../../src/ids.ts';
+import { addEndedTranscripts } from '../../rows/entries.ts';
+import { addIdempotencyKeys } from '../../rows/keys.ts';
+import { createManyRows } from '../../rows/many-rows.ts';
+import { changeSessions, readSessions } from '../../rows/sessions.ts';
+import type { StoreRig } from '../../store/store-rig.ts';
 
 const KEPT = 20_000;
 /**

@@ -1,12 +1,12 @@
 // Old events are deleted from the beginning of the log, and a mark stores up to which id.
 import { beforeEach, expect, test } from 'vitest';
-import { trimEvents } from '../../src/features/retention/rounds.ts';
-import { findTrimmed, readEvents as pageOfEvents } from '../../src/kernel/views/events.ts';
-import { addEvents, changeEvents, readEvents, removeEvents } from '../rows/events.ts';
-import { ago, below } from '../rows/table.ts';
-import { changeRollUpCursor } from '../rows/usage.ts';
-import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { createStoreRig, type StoreRig } from './store-rig.ts';
+import { trimEvents } from '../../../src/features/retention/rounds.ts';
+import { findTrimmed, readEvents as pageOfEvents } from '../../../src/kernel/views/events.ts';
+import { addEvents, changeEvents, readEvents, removeEvents } from '../../rows/events.ts';
+import { ago, below } from '../../rows/table.ts';
+import { changeRollUpCursor } from '../../rows/usage.ts';
+import { shareAmongTests } from '../../servers/share-among-tests.ts';
+import { createStoreRig, type StoreRig } from '../../store/store-rig.ts';
 
 const HOUR_MS = 3_600_000;
 

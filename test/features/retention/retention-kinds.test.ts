@@ -1,35 +1,34 @@
 // Which old rows are deleted, and which stay: real rows in each state are aged by SQL, a pass runs,
 // and the tables are read.
 import { expect, test } from 'vitest';
-import { RETENTION_LATE_MS, retentionFinding } from '../../src/cli/doctor/database-checks.ts';
-import { beginRetention, RETENTION_KINDS } from '../../src/features/retention/retention-kinds.ts';
-import { TABLES_DELETED_ELSEWHERE, TABLES_KEPT } from '../../src/features/retention/kept-tables.ts';
-import { newId } from '../../src/ids.ts';
-import { addCostReservations } from '../rows/budgets.ts';
-import { addModelCalls, addToolCalls, readModelCalls, readToolCalls } from '../rows/calls.ts';
-import { addDeadLetters, readDeadLetters } from '../rows/dead-letters.ts';
-import { addDeliveries, readDeliveries } from '../rows/deliveries.ts';
-import { addYields } from '../rows/doorbells.ts';
+import { RETENTION_LATE_MS, retentionFinding } from '../../../src/cli/doctor/database-checks.ts';
+import { beginRetention, RETENTION_KINDS } from '../../../src/features/retention/retention-kinds.ts';
+import { newId } from '../../../src/ids.ts';
+import { addCostReservations } from '../../rows/budgets.ts';
+import { addModelCalls, addToolCalls, readModelCalls, readToolCalls } from '../../rows/calls.ts';
+import { addDeadLetters, readDeadLetters } from '../../rows/dead-letters.ts';
+import { addDeliveries, readDeliveries } from '../../rows/deliveries.ts';
+import { addYields } from '../../rows/doorbells.ts';
 import {
   addCompactions,
   addEndedTranscripts,
   addEntries,
   countEndedTranscripts,
   countEntries,
-} from '../rows/entries.ts';
-import { addEvents, removeEvents } from '../rows/events.ts';
-import { addInputs, changeInputs, countInputs, readInputs } from '../rows/inputs.ts';
-import { addIdempotencyKeys, readIdempotencyKeys } from '../rows/keys.ts';
-import { addProcesses } from '../rows/processes.ts';
-import { addProviderRequests } from '../rows/provider-batches.ts';
-import { changeRetention } from '../rows/retention.ts';
-import { changeSessions } from '../rows/sessions.ts';
-import { addSystemEvents, readSystemEvents } from '../rows/system-events.ts';
-import { ago, earlier, now } from '../rows/table.ts';
-import { addTurns, countTurns, readTurns } from '../rows/turns.ts';
-import { lockRow } from '../rows/whole-tables.ts';
-import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { createStoreRig, type StoreRig } from './store-rig.ts';
+} from '../../rows/entries.ts';
+import { addEvents, removeEvents } from '../../rows/events.ts';
+import { addInputs, changeInputs, countInputs, readInputs } from '../../rows/inputs.ts';
+import { addIdempotencyKeys, readIdempotencyKeys } from '../../rows/keys.ts';
+import { addProcesses } from '../../rows/processes.ts';
+import { addProviderRequests } from '../../rows/provider-batches.ts';
+import { changeRetention } from '../../rows/retention.ts';
+import { changeSessions } from '../../rows/sessions.ts';
+import { addSystemEvents, readSystemEvents } from '../../rows/system-events.ts';
+import { ago, earlier, now } from '../../rows/table.ts';
+import { addTurns, countTurns, readTurns } from '../../rows/turns.ts';
+import { lockRow } from '../../rows/whole-tables.ts';
+import { shareAmongTests } from '../../servers/share-among-tests.ts';
+import { createStoreRig, type StoreRig } from '../../store/store-rig.ts';
 
 const DAY_MS = 86_400_000;
 const KEEP_MS = 90 * DAY_MS;
@@ -292,25 +291,6 @@ test('one process deletes at a time, and an interrupted pass is continued', asyn
   expect(left).toEqual([{ id: before.id }]);
   await pass('turns');
   expect(await readTurns(rig, { id: before.id }, 'id')).toEqual([]);
-});
-
-/** The tables whose rows the passes delete. */
-const TABLES_OF_PASSES = RETENTION_KINDS.flatMap((deleteSome) =>
-  [...deleteSome.render(new Set()).text.matchAll(/delete from holdfast\.(\w+)/g)].map(([, name = '']) => name),
-);
-
-test('every table either has a deletion rule or a reason to be kept', async () => {
-  const tables = await rig.rows(`select tablename as name from pg_tables where schemaname = 'holdfast'`);
-  const decided = [TABLES_DELETED_ELSEWHERE, TABLES_KEPT].flatMap((each) => Object.values(each).flat());
-  expect([...decided, ...TABLES_OF_PASSES].toSorted()).toEqual(tables.map((row) => String(row['name'])).toSorted());
-});
-
-test('no foreign key prevents a pass from deleting its rows', async () => {
-  const keys = await rig.rows(
-    `select c.confrelid::regclass::text as target from pg_constraint c where c.contype = 'f' and c.confdeltype <> 'c' and c.connamespace = 'holdfast'::regnamespace`,
-  );
-  const deleted = TABLES_OF_PASSES.map((name) => `holdfast.${name}`);
-  expect(keys.map((row) => row['target']).filter((name) => deleted.includes(String(name)))).toEqual([]);
 });
 
 test('the doctor names the kinds whose deletion is late, and none that is not configured', async () => {

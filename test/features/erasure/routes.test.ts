@@ -4,19 +4,19 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { newId } from '../../src/ids.ts';
-import { fenceSessions } from '../../src/features/erasure/store/erase-sessions.ts';
-import { waitUntil } from '../crash/rig/wait-until.ts';
-import { addDeadLetters } from '../rows/dead-letters.ts';
-import { addCompactions } from '../rows/entries.ts';
-import { addInputs, changeInputs } from '../rows/inputs.ts';
-import { addProcessInputs, addProcesses } from '../rows/processes.ts';
-import { addProviderRequests } from '../rows/provider-batches.ts';
-import { readSessions } from '../rows/sessions.ts';
-import { having, now } from '../rows/table.ts';
-import { countTurns } from '../rows/turns.ts';
-import { tablesWith as findWord } from './tables-with.ts';
-import { useApiRig } from './use-api-rig.ts';
+import { newId } from '../../../src/ids.ts';
+import { fenceSessions } from '../../../src/features/erasure/store/erase-sessions.ts';
+import { waitUntil } from '../../crash/rig/wait-until.ts';
+import { addDeadLetters } from '../../rows/dead-letters.ts';
+import { addCompactions } from '../../rows/entries.ts';
+import { addInputs, changeInputs } from '../../rows/inputs.ts';
+import { addProcessInputs, addProcesses } from '../../rows/processes.ts';
+import { addProviderRequests } from '../../rows/provider-batches.ts';
+import { readSessions } from '../../rows/sessions.ts';
+import { having, now } from '../../rows/table.ts';
+import { countTurns } from '../../rows/turns.ts';
+import { tablesWith as findWord } from '../../api/tables-with.ts';
+import { useApiRig } from '../../api/use-api-rig.ts';
 
 const SOON_MS = 240_000;
 

@@ -1,6 +1,6 @@
 // The answer of an erasure.
 import { z } from 'zod';
-import { text } from './fields.ts';
+import { text } from '../../contract/fields.ts';
 
 export const erasure = z.strictObject({
   key: text.describe('The key of the erased session'),
