@@ -9,7 +9,7 @@ export function placesText(): string {
   // The endpoints in OpenAI's form have clients of their own, and pages are for people.
   const own = ROUTES.filter((route) => route.form === undefined && typeOf(route) !== 'text/html');
   const isStream = (route: Route): boolean => typeOf(route) === 'text/event-stream';
-  const lines = own.filter((route) => route.takesLines !== undefined).map(({ operationId }) => `'${operationId}'`);
+  const lines = own.filter((route) => route.takes?.as === 'lines').map(({ operationId }) => `'${operationId}'`);
   return `
 /** The method and path of each function, and what its answer is unless that is JSON. */
 ${recordOf(

@@ -8,22 +8,15 @@ import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { given } from '../core/json.ts';
 import { newId } from '../ids.ts';
 import type { KeyRole } from '../core/key-role.ts';
-import {
-  answerBrokenRequest,
-  isFormRoute,
-  isLinesRoute,
-  createOnRequest,
-  createRefusal,
-  type RefuseUnknown,
-} from './on-request.ts';
+import { answerBrokenRequest, createOnRequest, createRefusal, type RefuseUnknown } from './on-request.ts';
 import type { ApiContext } from './context.ts';
 import { openApiDocument } from './openapi.ts';
-import { FORM_TYPE, LINE_TYPES } from './batch-lines.ts';
+import { FORM_TYPE, LINE_TYPES } from './upload.ts';
 import { createErrorHandler } from './error-handler.ts';
 import type { Identity } from './key-ring.ts';
 import { parseJson } from './parse-json.ts';
 import type { CreateApiPart } from './part.ts';
-import { ANSWERED, roleOf, type Api, type Route } from './route.ts';
+import { ANSWERED, roleOf, type Api, type OtherBody, type Route } from './route.ts';
 import { apiOf, performRoute } from './perform-route.ts';
 import { Problem } from './problem.ts';
 import { createServices, type ApiServices } from './services.ts';
@@ -32,9 +25,7 @@ import { serveWebApp, WEB_DIST } from './web-app.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     isPublic?: boolean;
-    takesLines?: boolean;
-    takesForm?: boolean;
-    takesRaw?: boolean;
+    takes?: OtherBody['as'] | undefined;
     role?: KeyRole;
   }
   interface FastifyRequest {
@@ -110,12 +101,10 @@ export function createApi(
       url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       config: {
         isPublic: route.isPublic === true,
-        takesLines: route.takesLines !== undefined,
-        takesForm: route.takesForm === true,
-        takesRaw: route.takesRaw !== undefined,
+        takes: route.takes?.as,
         role: roleOf(route),
       },
-      ...given({ bodyLimit: (route.takesLines ?? route.takesRaw)?.bodyBytesMax }),
+      ...given({ bodyLimit: route.takes?.bodyBytesMax }),
       handler: createHandler(route, { context, services, routes, refuseUnknown }),
     });
   }
@@ -146,22 +135,22 @@ function trackSilentConnections(app: FastifyInstance): ReadonlySet<Socket> {
 // A body is JSON, unless its route reads it by itself.
 function addBodyParsers(app: FastifyInstance, depthMax: number): void {
   const wrongType = () => new Problem('unsupported_media_type', 'Send the body as application/json.');
-  const isRaw = (request: FastifyRequest) => request.routeOptions.config.takesRaw === true;
+  const takes = (request: FastifyRequest, as: OtherBody['as']) => request.routeOptions.config.takes === as;
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    if (isRaw(request)) return done(null, body);
+    if (takes(request, 'raw')) return done(null, body);
     readBody(body as Buffer, depthMax, done);
   });
   app.addContentTypeParser(RAW_FORM_TYPE, { parseAs: 'buffer' }, (request, body, done) => {
-    if (isRaw(request)) return done(null, body);
+    if (takes(request, 'raw')) return done(null, body);
     done(wrongType());
   });
   app.addContentTypeParser(LINE_TYPES, (request, payload, done) => {
-    if (isLinesRoute(request)) return done(null, payload);
+    if (takes(request, 'lines')) return done(null, payload);
     done(wrongType());
   });
   app.addContentTypeParser(FORM_TYPE, (request, payload, done) => {
-    if (isFormRoute(request)) return done(null, payload);
+    if (takes(request, 'form')) return done(null, payload);
     done(wrongType());
   });
 }

@@ -24,7 +24,7 @@ export function createErrorHandler(
       reply.header('retry-after', String(Math.max(1, Math.ceil(problem.retryAfterMs / 1000))));
     }
     // The rest of the body would have to be read before the next request of the connection.
-    if (hasUnreadBody(request)) reply.header('connection', 'close');
+    if (hasBody(request) && !request.raw.complete) reply.header('connection', 'close');
     const form = [...forms].find(({ hasPath }) => hasPath(request.url));
     if (form !== undefined) {
       const { headers, body } = form.formatError(problem);
@@ -59,10 +59,8 @@ export function logProblem(
   else logger.info(facts, 'Request refused');
 }
 
-/** True when the request has a body that has not arrived to its end. */
-function hasUnreadBody({ headers, raw }: FastifyRequest): boolean {
-  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-  return hasBody && !raw.complete;
+export function hasBody({ headers }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 /** The problem that is answered for any error. An unexpected one is `internal` without details. */

@@ -2,9 +2,10 @@
 // route, the role of the key, the encoding of the body, and how much is in flight.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { unauthorized, wrongKey } from './attempts.ts';
-import { isLinesBody, isFormBody } from './batch-lines.ts';
+import { FORM_TYPE, LINE_TYPES, parseMediaType } from './upload.ts';
 import type { ApiContext } from './context.ts';
 import { identify, type Identity } from './key-ring.ts';
+import { hasBody } from './error-handler.ts';
 import { notFound, Problem, problemBody } from './problem.ts';
 import type { Route } from './route.ts';
 import { refuseRole } from './perform-route.ts';
@@ -40,7 +41,7 @@ export function createOnRequest(
       if (request.is404) throw refuseUnknown(request, reply);
       refuseRole(identity.principal.role, role);
     }
-    checkEncoding(request, isLinesRoute(request) && isLinesBody(request));
+    checkEncoding(request, request.routeOptions.config.takes === 'lines' && isStreamed(request));
     admission.enter(request);
     limitArrival(request, reply, arrivalMsMax);
     // Also when the client disconnects before there is an answer, for which there is no hook, or
@@ -190,9 +191,8 @@ function parseCharset(contentType: string | undefined): string | null {
  * matter.
  */
 export function limitArrival(request: FastifyRequest, reply: FastifyReply, msMax: number): void {
-  const { raw, headers } = request;
-  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-  if (!hasBody || isStreamed(request)) return;
+  const { raw } = request;
+  if (!hasBody(request) || isStreamed(request)) return;
   const late = `The body did not arrive within ${msMax / 1000} s. Nothing was done.`;
   const timer = setTimeout(() => answerByHand(new Problem('request_timeout', late), raw.socket), msMax);
   const hasArrived = (): void => clearTimeout(timer);
@@ -202,19 +202,11 @@ export function limitArrival(request: FastifyRequest, reply: FastifyReply, msMax
   reply.raw.once('finish', hasArrived).once('close', hasArrived);
 }
 
-/** True for a route that reads lines by itself. */
-export function isLinesRoute(request: FastifyRequest): boolean {
-  return request.routeOptions.config.takesLines === true;
-}
-
-/** True for a route that reads a form by itself. */
-export function isFormRoute(request: FastifyRequest): boolean {
-  return request.routeOptions.config.takesForm === true;
-}
-
 /** True when the body is read by the route, which watches its arrival. */
 function isStreamed(request: FastifyRequest): boolean {
-  return (isLinesRoute(request) && isLinesBody(request)) || (isFormRoute(request) && isFormBody(request));
+  const type = parseMediaType(request);
+  const { takes } = request.routeOptions.config;
+  return (takes === 'lines' && LINE_TYPES.includes(type)) || (takes === 'form' && type === FORM_TYPE);
 }
 
 /** Answers bytes that are not HTTP, or headers that are too long; there is no request yet. */

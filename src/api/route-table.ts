@@ -3,8 +3,6 @@
 import type { Feature } from '../kernel/features.ts';
 import type { CreateApiPart } from './part.ts';
 import type { Route } from './route.ts';
-import { agentRoutes } from './routes/agents.ts';
-import { auditRoutes } from './routes/audit.ts';
 import { entryRoutes } from './routes/entries.ts';
 import { eventRoutes } from './routes/events.ts';
 import { idRoutes } from './routes/ids.ts';
@@ -13,7 +11,6 @@ import { pauseRoutes, modelBlockRoutes } from './routes/pauses.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { sessionExportRoutes } from './routes/session-export.ts';
 import { sessionRoutes } from './routes/sessions.ts';
-import { settingsRoutes } from './routes/settings.ts';
 import { systemEventRoutes } from './routes/system-events.ts';
 import { transcriptRoutes } from './routes/transcripts.ts';
 import { turnRoutes } from './routes/turns.ts';
@@ -33,9 +30,6 @@ const KERNEL_ROUTES: readonly Route[] = [
   ...workerRoutes,
   ...pauseRoutes,
   ...modelBlockRoutes,
-  ...agentRoutes,
-  ...settingsRoutes,
-  ...auditRoutes,
   ...operationRoutes,
 ];
 

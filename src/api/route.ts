@@ -77,6 +77,16 @@ export interface ForeignForm {
   formatError: (problem: Problem) => { headers: Record<string, string>; body: object };
 }
 
+/**
+ * What the body may be other than JSON, and the most bytes of one that is read as a whole. `lines`,
+ * `form`: a stream of lines or of `multipart/form-data`, which the handler reads and checks, and
+ * binds the Idempotency-Key to. `raw`: the bytes that were sent, which a signature is of.
+ */
+export interface OtherBody {
+  as: 'lines' | 'form' | 'raw';
+  bodyBytesMax?: number;
+}
+
 export interface RouteSpec<Path extends string, Query extends z.ZodType, Body extends z.ZodType> {
   /**
    * The name of its operation in the OpenAPI document, of the function of generated clients, and in
@@ -96,15 +106,7 @@ export interface RouteSpec<Path extends string, Query extends z.ZodType, Body ex
   form?: ForeignForm;
   /** May stay open longer than an ordinary request: streams, and waits. */
   isLong?: true;
-  /**
-   * Takes its body as a stream too, line by line: its handler reads and checks it, and binds the
-   * Idempotency-Key to it.
-   */
-  takesLines?: { bodyBytesMax: number };
-  /** Takes its body as a stream of `multipart/form-data`, which its handler reads and checks. */
-  takesForm?: true;
-  /** Takes its body as the bytes that were sent, which a signature is of. */
-  takesRaw?: { bodyBytesMax: number };
+  takes?: OtherBody;
   query?: Query;
   body?: Body;
   answers: Record<number, AnswerDoc>;

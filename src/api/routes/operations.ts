@@ -1,8 +1,145 @@
-// Routes for operators: liveness, readiness, metrics and the description of the API.
-import type { z } from 'zod';
-import { answerWithin } from '../problem.ts';
-import { defineRoute, defineRead, type Route } from '../route.ts';
+// Routes for operators: the agents and the configuration of the process that answers, the audit log,
+// liveness, readiness, metrics and the description of the API.
+import { hostname } from 'node:os';
+import { z } from 'zod';
+import { agentOf, ConfigError, reloadablePartOf, type AgentSettings, type ConfigChange } from '../../config.ts';
+import { agentList } from '../../contract/agents.ts';
 import { liveness, readiness } from '../../contract/answers.ts';
+import { auditEntry } from '../../contract/keys.ts';
+import { configChanges, configReload, configuration } from '../../contract/settings.ts';
+import { reloadConfig } from '../../kernel/use-cases/record-change.ts';
+import { countByAgent } from '../../kernel/views/agents.ts';
+import { changes } from '../../kernel/views/audit.ts';
+import { readDatabaseFacts } from '../../kernel/views/database.ts';
+import type { ApiContext } from '../context.ts';
+import { answerWithin, Problem } from '../problem.ts';
+import { defineList, defineRead, defineRoute, type Route } from '../route.ts';
+
+const getAgents = defineRead({
+  operationId: 'listAgents',
+  path: '/v1/agents',
+  summary: 'The agents with a summary of their settings, their crons and their sessions',
+  shows: { description: 'All agents', schema: agentList },
+  async read(_request, { context: { config, views } }) {
+    const counts = await countByAgent(
+      views,
+      config.agents.list.map(({ id }) => id),
+    );
+    const items = counts.map(({ id, ...counted }) => {
+      const { model, fallbacks, thinking, promptMode, workspaceDir, toolPolicies, heartbeat } = agentOf(config, id);
+      return {
+        id,
+        model,
+        fallbacks,
+        thinking,
+        promptMode,
+        workspace: workspaceDir,
+        toolPolicies,
+        heartbeat: {
+          everyMs: heartbeat.every,
+          target: heartbeat.target,
+          activeHours: heartbeat.activeHours ?? null,
+          gate: classifyGate(heartbeat.when),
+        },
+        ...counted,
+      };
+    });
+    return { items, nextCursor: null };
+  },
+});
+
+/** The kind of a gate: its command or address can contain a secret. */
+function classifyGate(gate: AgentSettings['heartbeat']['when']): 'command' | 'url' | 'file' | null {
+  return (['command', 'url', 'file'] as const).find((kind) => gate?.[kind] !== undefined) ?? null;
+}
+
+const getConfig = defineRead({
+  operationId: 'getConfig',
+  path: '/v1/config',
+  summary:
+    'All settings of this process with their sources, and the versions that it runs on. Secrets are shown as fingerprints',
+  role: 'admin',
+  shows: { description: 'The configuration', schema: configuration },
+  async read(_request, { context }) {
+    const { config, live, flags, installation, modelInfo, reads } = context;
+    const { version: postgres, layout } = await readDatabaseFacts(reads);
+    return {
+      file: config.runtime.configPath,
+      items: [...live.settings, ...flags].map((setting) => ({
+        ...setting,
+        needsRestart: reloadablePartOf(setting.path) === undefined,
+      })),
+      versions: { ...installation, node: process.versions.node, postgres, layout },
+      model: modelInfo,
+    };
+  },
+});
+
+const getConfigDiff = defineRoute({
+  operationId: 'compareConfig',
+  method: 'GET',
+  path: '/v1/config/diff',
+  summary: 'The differences between the configuration in use and the current file and environment',
+  role: 'admin',
+  answers: {
+    200: { description: 'Every difference', schema: configChanges },
+    409: { description: 'The file or the environment has a fault' },
+  },
+  handle: async (_request, { context }) => ({
+    status: 200,
+    body: buildChanges(context, await orProblem(async () => context.live.compare())),
+  }),
+});
+
+const patchConfig = defineRoute({
+  operationId: 'reloadConfig',
+  method: 'PATCH',
+  path: '/v1/config',
+  summary: 'Reload the configuration in the process that answers, and apply the settings that can change while it runs',
+  role: 'admin',
+  body: configReload,
+  answers: {
+    200: { description: 'Every difference, also those that need a restart', schema: configChanges },
+    409: { description: 'The file or the environment has a fault; the running configuration stays in use' },
+  },
+  handle: async (_request, { context }) => ({
+    status: 200,
+    body: buildChanges(context, await orProblem(() => reloadConfig(context.live, context.logger))),
+  }),
+});
+
+function buildChanges({ config }: ApiContext, items: ConfigChange[]): z.output<typeof configChanges> {
+  return { file: config.runtime.configPath, host: hostname(), pid: process.pid, items };
+}
+
+async function orProblem(work: () => Promise<ConfigChange[]>): Promise<ConfigChange[]> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new Problem(
+      'conflict',
+      `The running configuration stays in use: ${error.message}. Correct the listed faults.`,
+      {
+        errors: error.issues.map(({ path, message }) => ({ path, message })),
+        cause: error,
+      },
+    );
+  }
+}
+
+const getAudit = defineList({
+  operationId: 'listAudit',
+  path: '/v1/audit',
+  summary: 'The audit log: changes through the API, newest first, without messages and system events',
+  role: 'admin',
+  filter: {
+    principal: z.string().max(200).optional().describe('Only requests of this caller: `admin`, or `key:<name>`'),
+    action: z.string().max(100).optional().describe('Only requests of this operation, by its name in this document'),
+  },
+  shows: { description: 'A page of changes', item: auditEntry },
+  list: ({ query }, page, { context }) => changes.list(context.views, query, page),
+});
 
 const SCRAPE_MS_MAX = 3_000;
 
@@ -54,4 +191,14 @@ const getOpenApi = defineRead({
   read: async (_request, { services }) => services.openApi(),
 });
 
-export const operationRoutes: Route[] = [getHealth, getReadiness, getMetrics, getOpenApi];
+export const operationRoutes: Route[] = [
+  getAgents,
+  getConfig,
+  getConfigDiff,
+  patchConfig,
+  getAudit,
+  getHealth,
+  getReadiness,
+  getMetrics,
+  getOpenApi,
+];

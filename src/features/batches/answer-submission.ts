@@ -16,7 +16,7 @@ import { toDollars, toMicros } from '../../core/prices.ts';
 import { estimateBatch, submitBatch, type BatchSubmission, type RefusedBatch } from './submit-batch.ts';
 import type { Answer } from '../../api/answer.ts';
 import { itemsOfLines, itemsOfList } from './read-items.ts';
-import { LineReader } from '../../api/batch-lines.ts';
+import { LineReader } from '../../api/upload.ts';
 import { sha256OfJson, answerOnce, answerUpload } from '../../api/idempotency-key.ts';
 import type { ApiContext } from '../../api/context.ts';
 import { toReceiver } from '../../api/deliver-to.ts';

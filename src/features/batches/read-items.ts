@@ -9,7 +9,7 @@ import { nestOptions, readOptions } from '../../core/input-options.ts';
 import { given, isKeptInteger } from '../../core/json.ts';
 import type { SessionKey } from '../../core/ids.ts';
 import { agentIdOf, canonicalSessionKey, InvalidSessionKeyError } from '../../core/session-key.ts';
-import type { Line } from '../../api/batch-lines.ts';
+import type { Line } from '../../api/upload.ts';
 import { checkFields, parseJson } from '../../api/parse-json.ts';
 import { fieldProblem, Problem } from '../../api/problem.ts';
 import { batchItem } from '../../contract/inbound-message.ts';

@@ -34,7 +34,7 @@ const postBatch = defineRoute({
   summary:
     'Submit a batch, as JSON with items or as application/x-ndjson with an item per line and the settings in the query',
   isLong: true,
-  takesLines: { bodyBytesMax: JSON_BYTES_MAX },
+  takes: { as: 'lines', bodyBytesMax: JSON_BYTES_MAX },
   query: schemas.batchQuery,
   body: schemas.batchRequest,
   answers: {

@@ -29,7 +29,7 @@ const postUpdate = defineRoute({
   path: '/v1/channels/{name}/{account}/webhook',
   isPublic: true,
   isAudited: false,
-  takesRaw: { bodyBytesMax: BODY_BYTES_MAX },
+  takes: { as: 'raw', bodyBytesMax: BODY_BYTES_MAX },
   summary: 'Requests of a chat platform, which has no key but signs them',
   answers: {
     200: { description: 'Everything in the request is committed; the platform decides what the answer says' },

@@ -6,7 +6,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
-import { LineReader } from '../../../src/api/batch-lines.ts';
+import { LineReader } from '../../../src/api/upload.ts';
 import { Problem } from '../../../src/api/problem.ts';
 import { trimBatches } from '../../../src/features/batches/store/control.ts';
 import { ADMIN_KEY } from '../../api/api-rig.ts';

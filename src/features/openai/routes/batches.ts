@@ -11,7 +11,7 @@ import { controlBatch, submitBatch, type RefusedBatch } from '../../batches/subm
 import type { KeyedRequest } from '../../../database/idempotency.ts';
 import { clientBatches, readFileParts, uploads } from '../views/files.ts';
 import { itemsOfLines } from '../../batches/read-items.ts';
-import { LineReader } from '../../../api/batch-lines.ts';
+import { LineReader } from '../../../api/upload.ts';
 import { parseWith } from '../../../api/parse-json.ts';
 import type { ApiContext } from '../../../api/context.ts';
 import { buildList, LIST_QUERY, parseListPart } from '../list-part.ts';

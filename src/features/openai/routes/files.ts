@@ -32,7 +32,7 @@ const postFile = defineRoute({
   summary: 'Upload a file of lines for a batch, as multipart/form-data with purpose and file',
   isLong: true,
   form: OPENAI_FORM,
-  takesForm: true,
+  takes: { as: 'form' },
   body: z.strictObject({}),
   answers: { 200: { description: 'The file', schema: file } },
   async handle(request, { context }) {
