@@ -191,21 +191,4 @@ describe('a response', () => {
     expect(answer).toMatchObject({ status: 'completed' });
     expect(JSON.stringify(holder.rig.model.requests.at(-1)?.body)).toContain('I will not.');
   });
-
-  test('with a mistake is refused with the name of the parameter', async () => {
-    const refused = (body: object) =>
-      openai.responses.create(body as never).then(
-        () => null,
-        (error: unknown) => error,
-      );
-    const model = 'holdfast';
-    expect(await refused({ model, input: 'x', previous_response_id: 'resp_0' })).toMatchObject({
-      status: 404,
-      param: 'previous_response_id',
-    });
-    expect(await refused({ model, input: [{ role: 'user', content: [{ type: 'input_file' }] }] })).toMatchObject({
-      status: 400,
-      param: 'input[0].content[0].type',
-    });
-  });
 });
