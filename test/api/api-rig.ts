@@ -142,6 +142,17 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
     return { status: answer.statusCode, headers: answer.headers, body };
   }
 
+  const post = (url: string, payload?: object, headers: Record<string, string> = {}) =>
+    ask('POST', url, { ...(payload === undefined ? {} : { payload }), headers });
+  const get = (url: string, headers: Record<string, string> = {}) => ask('GET', url, { headers });
+
+  /** Sends a message, runs the next turn of its session, and returns the message as it is then. */
+  async function settle(session: string, text: string, more: object = {}): Promise<JsonAnswer['body']> {
+    const { body } = await post(`/v1/sessions/${session}/messages`, { text, ...more });
+    await worker.run(session);
+    return (await get(`/v1/messages/${body.message.id}`)).body;
+  }
+
   return {
     app,
     context,
@@ -152,9 +163,12 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
     rings,
     logLines,
     ask,
-    post: (url: string, payload?: object, headers: Record<string, string> = {}) =>
-      ask('POST', url, { ...(payload === undefined ? {} : { payload }), headers }),
-    get: (url: string, headers: Record<string, string> = {}) => ask('GET', url, { headers }),
+    post,
+    get,
+    settle,
+    /** The same; returns the turn. */
+    turnOf: async (...sent: Parameters<typeof settle>): Promise<JsonAnswer['body']> =>
+      (await get(`/v1/turns/${(await settle(...sent)).turnId}`)).body,
     /**
      * Runs the next turn of a session, as a worker in another process would (unless
      * `isOneProcess`).

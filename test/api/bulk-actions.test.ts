@@ -36,9 +36,7 @@ async function workOff(id: string) {
 /** A session whose turn has failed; the cause is repaired if `isMended`. */
 async function failed(session: string, isMended = true): Promise<{ turnId: string; messageId: string }> {
   const { rig } = holder;
-  const { body } = await rig.post(`/v1/sessions/${session}/messages`, { text: `${failing} [[reply: ok]]` });
-  await rig.work(session);
-  const { id: messageId, turnId } = (await rig.get(`/v1/messages/${body.message.id}`)).body;
+  const { id: messageId, turnId } = await rig.settle(session, `${failing} [[reply: ok]]`);
   if (isMended) {
     await changeInputs(rig, { id: messageId }, { body: { text: '[[reply: ok]]' } });
   }

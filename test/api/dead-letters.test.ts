@@ -16,9 +16,7 @@ const failsOnce = (reply: string): string => `${failing} [[reply: ${reply}]]`;
 /** A session with a turn that has failed; the id of its message and of the turn. */
 async function failed(session: string, text: string, more: object = {}) {
   const { rig } = holder;
-  const { body } = await rig.post(`/v1/sessions/${session}/messages`, { text, ...more });
-  await rig.work(session);
-  const message = (await rig.get(`/v1/messages/${body.message.id}`)).body;
+  const message = await rig.settle(session, text, more);
   expect(message.status).toBe('failed');
   // The cause is repaired.
   await changeInputs(rig, { id: message.id }, { body: replaced(JSON.stringify(failing).slice(1, -1), 'mended') });
@@ -26,8 +24,7 @@ async function failed(session: string, text: string, more: object = {}) {
 }
 
 async function say(session: string, text: string): Promise<void> {
-  await holder.rig.post(`/v1/sessions/${session}/messages`, { text });
-  await holder.rig.work(session);
+  await holder.rig.settle(session, text);
 }
 
 async function lettersOf(turnId: string, state = 'open') {

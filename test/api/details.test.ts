@@ -17,14 +17,6 @@ interface Tool {
   endedAt: string;
 }
 
-async function turnOf(session: string, text: string) {
-  const { rig } = holder;
-  const { body } = await rig.post(`/v1/sessions/${session}/messages`, { text });
-  await rig.work(session);
-  const { turnId } = (await rig.get(`/v1/messages/${body.message.id}`)).body;
-  return (await rig.get(`/v1/turns/${turnId}`)).body;
-}
-
 /** Gives the session entries whose only part is this text. */
 async function giveEntries(session: string, texts: string[]): Promise<void> {
   const sessionId = await holder.rig.turns.sessionOf(session);
@@ -101,7 +93,7 @@ describe('a call of a tool', () => {
   test('has its state and its times in the transcript, beside the call and beside its result', async () => {
     const { rig } = holder;
     const calls = '[[tool: echo {"n": 1}]] [[tool: echo {"n": 2}]] [[tool: absent {}]] [[reply: done]]';
-    const turn = await turnOf('states', `do ${calls}`);
+    const turn = await holder.rig.turnOf('states', `do ${calls}`);
     const tools = turn.steps.flatMap((step: { tools: Tool[] }) => step.tools) as Tool[];
     const path = '/v1/sessions/states/transcript';
     const shown = async () => (await rig.get(path)).body.items.map(({ calls: of }: { calls: object[] }) => of);
@@ -126,7 +118,7 @@ describe('a call of a tool', () => {
 
   test('shows its arguments as text, its result and how often it ran', async () => {
     const { rig } = holder;
-    const turn = await turnOf('called', 'do [[tool: echo {"n": 12, "of": "x"}]] [[reply: done]]');
+    const turn = await holder.rig.turnOf('called', 'do [[tool: echo {"n": 12, "of": "x"}]] [[reply: done]]');
     const [{ callId }] = turn.steps[0].tools;
     const { body } = await rig.get(`/v1/turns/${turn.id}/tools/${callId}`);
     expect(body).toMatchObject({
@@ -145,7 +137,7 @@ describe('a call of a tool', () => {
 
   test('whose batch has not ended shows the result of the ledger', async () => {
     const { rig } = holder;
-    const turn = await turnOf('unfinished', 'do [[tool: echo {}]] [[reply: done]]');
+    const turn = await holder.rig.turnOf('unfinished', 'do [[tool: echo {}]] [[reply: done]]');
     const [{ callId }] = turn.steps[0].tools;
     await removeEntries(rig, { turnId: turn.id, kind: 'results' });
     const kept = JSON.stringify({ content: 'kept \u0000', isError: true });
@@ -159,7 +151,7 @@ describe('a family', () => {
   test('has all runs below its root, with what each used by itself and with those below it', async () => {
     const { rig } = holder;
     const priced = '[[usage: input=1000 output=200 cache-read=0 cache-write=0]]';
-    await turnOf('boss', '[[reply: ok]]');
+    await holder.rig.turnOf('boss', '[[reply: ok]]');
     const spawn = async (parent: string, task: string) =>
       (await rig.post(`/v1/sessions/${parent}/spawn`, { task, mode: 'session' })).body.childSessionKey as string;
     const one = await spawn('boss', `${priced} [[reply: one]]`);
@@ -214,7 +206,7 @@ describe('a family', () => {
       (await rig.post(`/v1/sessions/${encodeURIComponent(parent)}/spawn`, { task: text })).body;
     const family = async () => (await rig.get('/v1/sessions/announced/family')).body.items;
     const named = async (runId: string) => (await family()).find((run: { runId: string }) => run.runId === runId);
-    await turnOf('announced', '[[reply: ok]]');
+    await holder.rig.turnOf('announced', '[[reply: ok]]');
     const own = await spawn('announced', '[[reply: own]]');
     const quiet = await spawn('announced', '[[reply: ANNOUNCE_SKIP]]');
     const lost = await spawn('announced', '[[reply: lost]]');

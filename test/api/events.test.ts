@@ -48,12 +48,6 @@ function range(from: number, to: number): number[] {
   return Array.from({ length: to - from + 1 }, (_, n) => from + n);
 }
 
-async function startTurn(rig: ApiRig, session: string, text: string): Promise<string> {
-  const { body } = await rig.post(`/v1/sessions/${session}/messages`, { text });
-  await rig.work(session);
-  return (await rig.get(`/v1/messages/${body.message.id}`)).body.turnId;
-}
-
 /**
  * A separate connection, which ends with the test: a transaction that stays open would hold every
  * stream back.
@@ -68,8 +62,8 @@ async function connect(rig: ApiRig): Promise<pg.Client> {
 describe('the stream of a turn', () => {
   test('has all of it from its start with its text deltas, and ends after turn.ended', async () => {
     const { rig } = holder;
-    await startTurn(rig, 'told', '[[reply: another turn]]');
-    const turnId = await startTurn(rig, 'told', 'do [[tool: echo {}]] [[reply: hello world]]');
+    await rig.settle('told', '[[reply: another turn]]');
+    const { turnId } = await rig.settle('told', 'do [[tool: echo {}]] [[reply: hello world]]');
     const client = await openEvents(`${url}/v1/turns/${turnId}/events`);
     await client.ended;
     const types = client.events.map((event) => event.type);
@@ -84,7 +78,7 @@ describe('the stream of a turn', () => {
 
   test('resumes after any event without a gap or a repeat', async () => {
     const { rig } = holder;
-    const turnId = await startTurn(rig, 'resumed', 'do [[tool: echo {}]] [[reply: hello]]');
+    const { turnId } = await rig.settle('resumed', 'do [[tool: echo {}]] [[reply: hello]]');
     const path = `${url}/v1/turns/${turnId}/events`;
     const whole = await openEvents(path);
     await whole.ended;
@@ -118,7 +112,7 @@ describe('the stream of a turn', () => {
 
   test('that ended before its events are final still delivers its end', async () => {
     const { rig } = holder;
-    const turnId = await startTurn(rig, 'late-end', '[[reply: x]]');
+    const { turnId } = await rig.settle('late-end', '[[reply: x]]');
     // A transaction older than the end of the turn holds the horizon back.
     const [end] = await readEvents(rig, { turnId, type: 'turn.ended' }, 'id');
     await removeEvents(rig, { id: end?.['id'] });

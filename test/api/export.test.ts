@@ -27,12 +27,10 @@ const ofType = (lines: Line[], type: string): Line[] => lines.filter((line) => l
 
 test('an export has the session, all transcripts, messages, turns with their calls, and a last line that counts them', async () => {
   const { rig } = holder;
-  await rig.post('/v1/sessions/whole/messages', { text: 'one [[tool: echo {"say": "hi"}]] [[reply: first]]' });
-  await rig.work('whole');
+  await rig.settle('whole', 'one [[tool: echo {"say": "hi"}]] [[reply: first]]');
   await rig.post('/v1/sessions/whole/reset');
   await rig.post('/v1/sessions/whole/system-events', { text: 'it rains' });
-  await rig.post('/v1/sessions/whole/messages', { text: 'two [[reply: second]]' });
-  await rig.work('whole');
+  await rig.settle('whole', 'two [[reply: second]]');
   await rig.post('/v1/sessions/whole/spawn', { task: 'count', label: 'helper' });
   const lines = await exportOf('whole');
   expect(lines[0]).toMatchObject({ type: 'session', key: 'agent:main:whole' });

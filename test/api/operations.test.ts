@@ -89,8 +89,7 @@ describe('readyz', () => {
 describe('stats', () => {
   test('count the rows', async () => {
     const { rig } = holder;
-    await rig.post('/v1/sessions/a/messages', { text: '[[reply: x]]' });
-    await rig.work('a');
+    await rig.settle('a', '[[reply: x]]');
     await rig.post('/v1/sessions/a/messages', { text: 'one' });
     await rig.post('/v1/sessions/b/messages', { text: 'two' });
     const stats = (await rig.get('/v1/stats')).body;
@@ -125,8 +124,7 @@ describe('metrics', () => {
 
   test('have calls without a price by model, and the batches that have not ended', async () => {
     const { rig } = holder;
-    await rig.post('/v1/sessions/dear/messages', { text: '[[reply: yes]]', model: 'anthropic/mystery-1' });
-    await rig.work('dear');
+    await rig.settle('dear', '[[reply: yes]]', { model: 'anthropic/mystery-1' });
     await rig.post('/v1/batches', { items: [{ text: 'one' }, { text: 'two' }] });
     await addProviderBatches(rig, {}, { status: 'read' });
     const text = (await rig.get('/metrics')).body as string;

@@ -33,8 +33,7 @@ beforeEach(() => void (monotonicMs += 1_000));
 
 async function play(session: string, text: string): Promise<void> {
   const { rig } = holder;
-  await rig.post(`/v1/sessions/${session}/messages`, { text });
-  await rig.work(session);
+  await rig.settle(session, text);
 }
 
 const total = (column: number[]): number => column.reduce((sum, one) => sum + one, 0);

@@ -12,9 +12,8 @@ const say = (session: string, text: string, more: object = {}) =>
 /** Runs a turn whose model thinks first; returns its reply, its request and its events. */
 async function think(session: string) {
   const { rig } = holder;
-  const { body } = await say(session, '[[thinking: It is four.]] [[reply: Four.]]', { thinking: 'high' });
-  await rig.work(session);
-  const { reply, turnId } = (await rig.get(`/v1/messages/${body.message.id}`)).body;
+  const text = '[[thinking: It is four.]] [[reply: Four.]]';
+  const { reply, turnId } = await rig.settle(session, text, { thinking: 'high' });
   const events = await readEvents(rig, { turnId }, 'type', 'data');
   const request = (await rig.get(`/v1/turns/${turnId}/requests/1`)).body;
   const textOf = (type: string) =>

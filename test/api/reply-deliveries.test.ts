@@ -197,8 +197,7 @@ describe('a message with the delivery null', () => {
   test('does not share a turn with one whose reply is delivered (G6)', async () => {
     const { rig } = webhook;
     await rig.post('/v1/sessions/apart/messages', { text: 'Quiet [[reply: One.]]', deliver: null });
-    await rig.post('/v1/sessions/apart/messages', { text: 'Loud [[reply: Two.]]' });
-    await rig.work('apart');
+    await rig.settle('apart', 'Loud [[reply: Two.]]');
     const { items } = (await rig.get('/v1/messages?session=apart')).body;
     expect(items.map(({ status }: { status: string }) => status)).toEqual(['waiting', 'answered']);
   });
@@ -207,8 +206,7 @@ describe('a message with the delivery null', () => {
     const { rig } = webhook;
     const batch = { items: [{ text: 'x', deliver: null }], deliver: null };
     expect((await rig.post('/v1/batches', batch)).status).toBe(201);
-    await rig.post('/v1/sessions/parent/messages', { text: 'Hi', deliver: null });
-    await rig.work('parent');
+    await rig.settle('parent', 'Hi', { deliver: null });
     const spawned = await rig.post('/v1/sessions/parent/spawn', { task: 'Count [[reply: Three.]]', deliver: null });
     expect(spawned.status).toBe(202);
     await rig.work(spawned.body.childSessionKey.replace('agent:main:', ''));

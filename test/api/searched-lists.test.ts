@@ -10,10 +10,8 @@ const holder = useApiRig();
 /** Runs a turn with this text, and returns it and its message. */
 async function turnOf(session: string, text: string, more: object = {}) {
   const { rig } = holder;
-  const { body } = await rig.post(`/v1/sessions/${session}/messages`, { text, ...more });
-  await rig.work(session);
-  const { turnId } = (await rig.get(`/v1/messages/${body.message.id}`)).body;
-  return { message: body.message, turn: (await rig.get(`/v1/turns/${turnId}`)).body };
+  const message = await rig.settle(session, text, more);
+  return { message, turn: (await rig.get(`/v1/turns/${message.turnId}`)).body };
 }
 
 async function turnIds(query: string): Promise<string[]> {

@@ -137,8 +137,7 @@ describe('a transcript', () => {
   test('has the entries of the turns, oldest first, each with its parent', async () => {
     const { rig } = holder;
     for (const text of ['[[reply: one]]', '[[reply: two]]']) {
-      await rig.post('/v1/sessions/told/messages', { text });
-      await rig.work('told');
+      await rig.settle('told', text);
     }
     const { items } = await allPages('/v1/sessions/told/transcript', 3);
     expect(items.map((item) => [item['seq'], item['kind'], item['role']])).toEqual([
@@ -153,8 +152,7 @@ describe('a transcript', () => {
 
   test('shows entries that are not active only on request', async () => {
     const { rig } = holder;
-    await rig.post('/v1/sessions/hidden/messages', { text: 'x' });
-    await rig.work('hidden');
+    await rig.settle('hidden', 'x');
     await changeEntries(rig, { seq: 1, sessionKey: 'agent:main:hidden' }, { state: 'pruned' });
     expect((await rig.get('/v1/sessions/hidden/transcript')).body.items).toHaveLength(1);
     const all = await rig.get('/v1/sessions/hidden/transcript?state=all');
@@ -183,8 +181,7 @@ describe('a transcript', () => {
   test('refuses the cursor of another list', async () => {
     const { rig } = holder;
     for (const session of ['paged', 'elsewhere']) {
-      await rig.post(`/v1/sessions/${session}/messages`, { text: 'x' });
-      await rig.work(session);
+      await rig.settle(session, 'x');
     }
     const page = await rig.get('/v1/sessions/paged/transcript?limit=1');
     const cursor = page.body.nextCursor as string;
@@ -226,8 +223,7 @@ describe('system events', () => {
     });
     const again = await rig.post(path, { text: 'rain today' });
     expect(again.body).toMatchObject({ disposition: 'duplicate', event: { id: first.body.event.id } });
-    await rig.post('/v1/sessions/facts/messages', { text: 'x' });
-    await rig.work('facts');
+    await rig.settle('facts', 'x');
     expect((await rig.get(path)).body.items).toEqual([]);
     const [message] = (await rig.get('/v1/turns?session=facts')).body.items;
     expect((await rig.get(`${path}?state=all`)).body.items).toMatchObject([

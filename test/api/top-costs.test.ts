@@ -11,8 +11,7 @@ const cost = (outputTokens: number): string =>
   `[[usage: input=0 output=${outputTokens} cache-read=0 cache-write=0]] [[reply: ok]]`;
 
 async function say(session: string, text: string): Promise<void> {
-  await holder.rig.post(`/v1/sessions/${session}/messages`, { text });
-  await holder.rig.work(session);
+  await holder.rig.settle(session, text);
 }
 
 test('the most expensive turns, sessions and crons come first, each with its cost; a deleted cron is left out', async () => {

@@ -5,22 +5,13 @@ import { addDeadLetters, readDeadLetters } from '../rows/dead-letters.ts';
 import { addDeliveries, countDeliveries } from '../rows/deliveries.ts';
 import { ago, now } from '../rows/table.ts';
 import { changeTurns } from '../rows/turns.ts';
-import type { ApiRig } from './api-rig.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
 
-/** Runs a turn with this text and returns it. */
-async function turnOf(rig: ApiRig, session: string, text: string) {
-  const { body } = await rig.post(`/v1/sessions/${session}/messages`, { text });
-  await rig.work(session);
-  const { turnId } = (await rig.get(`/v1/messages/${body.message.id}`)).body;
-  return (await rig.get(`/v1/turns/${turnId}`)).body;
-}
-
 describe('a turn', () => {
   test('shows its steps, calls, tools and spans', async () => {
-    const turn = await turnOf(holder.rig, 'steps', 'do [[tool: echo {}]] [[reply: done]]');
+    const turn = await holder.rig.turnOf('steps', 'do [[tool: echo {}]] [[reply: done]]');
     expect(turn).toMatchObject({ sessionKey: 'agent:main:steps', status: 'completed', reply: 'done', stepCount: 2 });
     expect(turn.steps).toMatchObject([
       { n: 1, calls: [{ n: 1, status: 'ok', stopReason: 'tool_use' }], tools: [{ name: 'echo' }] },
@@ -57,11 +48,9 @@ describe('a turn', () => {
   test('names the turns before and after it in its session', async () => {
     const ids: string[] = [];
     for (const text of ['one', 'two', 'three']) {
-      await holder.rig.post('/v1/sessions/neighbours/messages', { text });
-      await holder.rig.work('neighbours');
+      await holder.rig.settle('neighbours', text);
       ids.push((await holder.rig.get('/v1/turns?session=neighbours&limit=1')).body.items[0].id);
-      await holder.rig.post('/v1/sessions/other-neighbours/messages', { text });
-      await holder.rig.work('other-neighbours');
+      await holder.rig.settle('other-neighbours', text);
     }
     const found = await Promise.all(ids.map((id) => holder.rig.get(`/v1/turns/${id}`)));
     expect(found.map(({ body }) => [body.previousTurnId, body.nextTurnId])).toEqual([
@@ -73,17 +62,17 @@ describe('a turn', () => {
 
   test('names the harness that answered it and the reason; a compaction has no harness', async () => {
     const { rig } = holder;
-    const turn = await turnOf(rig, 'harnessed', '[[reply: ok]]');
+    const turn = await rig.turnOf('harnessed', '[[reply: ok]]');
     expect(turn.harness).toEqual({ id: 'built-in', reason: 'auto_fallback' });
     await changeTurns(rig, { id: turn.id }, { view: { harness: { id: 'helper', reason: 'auto_plugin' } } });
     const named = (await rig.get('/v1/turns?session=harnessed')).body.items;
     expect(named).toMatchObject([{ harness: { id: 'helper', reason: 'auto_plugin' } }]);
-    expect((await turnOf(rig, 'harnessed', '/compact')).harness).toBeNull();
+    expect((await rig.turnOf('harnessed', '/compact')).harness).toBeNull();
   });
 
   test('gives the exact request of each of its calls', async () => {
     const { rig } = holder;
-    const turn = await turnOf(rig, 'requests', '[[reply: ok]]');
+    const turn = await rig.turnOf('requests', '[[reply: ok]]');
     const sent = rig.turns.scripted.requests.at(-1);
     const derived = await rig.get(`/v1/turns/${turn.id}/requests/1`);
     expect(derived.body.request).toEqual(sent?.body);
@@ -95,7 +84,7 @@ describe('a turn', () => {
 
   test('has a cost where a price is known', async () => {
     const { rig } = holder;
-    const turn = await turnOf(rig, 'cost', '[[usage: input=1000 output=200 cache-read=0 cache-write=0]] [[reply: ok]]');
+    const turn = await rig.turnOf('cost', '[[usage: input=1000 output=200 cache-read=0 cache-write=0]] [[reply: ok]]');
     const cost = { costUsd: 0.004, costMicros: 4000, simulated: true };
     expect(turn).toMatchObject({ ...cost, unpricedCalls: 0 });
     expect(turn.steps[0].calls).toMatchObject([
@@ -108,9 +97,9 @@ describe('a turn', () => {
 
   test('that failed can be retried, one that ended well cannot', async () => {
     const { rig } = holder;
-    const good = await turnOf(rig, 'not-retried', '[[reply: ok]]');
+    const good = await rig.turnOf('not-retried', '[[reply: ok]]');
     expect(await rig.post(`/v1/turns/${good.id}/retry`)).toMatchObject({ status: 409, body: { code: 'conflict' } });
-    const failed = await turnOf(rig, 'retried', 'bad [[error: 400]]');
+    const failed = await rig.turnOf('retried', 'bad [[error: 400]]');
     expect(await rig.post(`/v1/turns/${failed.id}/retry`)).toMatchObject({ status: 202, body: { retried: failed.id } });
     expect((await rig.get('/v1/sessions/retried')).body.waitingMessages).toBe(1);
     expect(rig.rings.at(-1)).toMatchObject({ kind: 'inbound', lane: 'main' });
@@ -118,7 +107,7 @@ describe('a turn', () => {
 
   test('that has ended cannot be aborted', async () => {
     const { rig } = holder;
-    const turn = await turnOf(rig, 'ended', '[[reply: ok]]');
+    const turn = await rig.turnOf('ended', '[[reply: ok]]');
     expect(await rig.post(`/v1/turns/${turn.id}/abort`)).toMatchObject({ status: 200, body: { aborted: false } });
   });
 });
@@ -126,8 +115,8 @@ describe('a turn', () => {
 describe('turns', () => {
   test('are found by session, status, kind, lane and time, and by nothing else', async () => {
     const { rig } = holder;
-    const bad = await turnOf(rig, 'filtered', 'bad [[error: 400]]');
-    const good = await turnOf(rig, 'filtered', '[[reply: ok]]');
+    const bad = await rig.turnOf('filtered', 'bad [[error: 400]]');
+    const good = await rig.turnOf('filtered', '[[reply: ok]]');
     const ids = async (query: string): Promise<string[]> =>
       (await rig.get(`/v1/turns?session=filtered&${query}`)).body.items.map((turn: { id: string }) => turn.id);
     expect(await ids('')).toEqual([good.id, bad.id]);
@@ -142,7 +131,7 @@ describe('turns', () => {
 
   test('in a list have their last 20 steps and the number of all', async () => {
     const { rig } = holder;
-    const turn = await turnOf(rig, 'long', '[[reply: ok]]');
+    const turn = await rig.turnOf('long', '[[reply: ok]]');
     for (let step = 2; step <= 30; step += 1) {
       await addModelCalls(rig, {
         turnId: turn.id,

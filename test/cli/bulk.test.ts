@@ -1,18 +1,9 @@
 // `holdfast bulk` and the paced `holdfast dead`, against a real API and the rounds of a scheduler.
-import { beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { runBulkRound } from '../../src/features/bulk-actions/use-cases.ts';
-import { ADMIN_KEY } from '../api/api-rig.ts';
-import { useApiRig } from '../api/use-api-rig.ts';
-import { runCli } from './run-cli.ts';
+import { useCliRig } from './use-cli-rig.ts';
 
-const holder = useApiRig();
-let url: string;
-
-beforeEach(async () => {
-  url = await holder.rig.listen();
-});
-
-const run = (...args: string[]) => runCli(args, { env: { HOLDFAST_URL: url, HOLDFAST_API_KEY: ADMIN_KEY } });
+const { holder, run } = useCliRig();
 
 /** Runs a command while a scheduler works. */
 async function runWithRounds(...args: string[]) {
@@ -27,11 +18,8 @@ async function runWithRounds(...args: string[]) {
   return running;
 }
 
-async function failed(session: string): Promise<string> {
-  await holder.rig.post(`/v1/sessions/${session}/messages`, { text: '[[error: 400 message="no"]]' });
-  await holder.rig.work(session);
-  return (await holder.rig.get(`/v1/turns?session=${session}`)).body.items[0].id;
-}
+const failed = async (session: string): Promise<string> =>
+  (await holder.rig.settle(session, '[[error: 400 message="no"]]')).turnId;
 
 test('failed turns are counted, retried after --yes, and listed', async () => {
   await failed('one');

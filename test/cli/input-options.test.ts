@@ -2,24 +2,15 @@
 // against a real API with real turns.
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { ADMIN_KEY } from '../api/api-rig.ts';
-import { useApiRig } from '../api/use-api-rig.ts';
+import { expect, onTestFinished, test } from 'vitest';
 import { batchRig } from '../features/batches/batch-rig.ts';
 import { makeFolder } from './make-folder.ts';
-import { runCli } from './run-cli.ts';
+import { useCliRig } from './use-cli-rig.ts';
 
-const holder = useApiRig();
-let url: string;
-
-beforeEach(async () => {
-  url = await holder.rig.listen();
-});
-
+const { holder, runWith } = useCliRig();
 const ITEMS = `${JSON.stringify({ text: 'one' })}\n${JSON.stringify({ text: 'two', tags: { customer: 'other' } })}\n`;
 
-const run = (args: string[], stdin?: string) =>
-  runCli(args, { env: { HOLDFAST_URL: url, HOLDFAST_API_KEY: ADMIN_KEY }, ...(stdin === undefined ? {} : { stdin }) });
+const run = (args: string[], stdin = '') => runWith(args, { stdin });
 
 /** The id that a command prints. */
 async function made(args: string[], stdin?: string): Promise<string> {
@@ -61,8 +52,7 @@ test('turns list and usage show only what has a tag', async () => {
     ['found', { order: 'a:b=c' }],
     ['left-out', {}],
   ] as const) {
-    await rig.post(`/v1/sessions/${session}/messages`, { text: '[[reply: ok]]', tags });
-    await rig.work(session);
+    await rig.settle(session, '[[reply: ok]]', { tags });
   }
   const [turns, usage, none] = await Promise.all([
     made(['turns', 'list', '--tag', 'order=a:b=c', '--json']),

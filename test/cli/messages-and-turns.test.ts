@@ -1,21 +1,12 @@
 // The commands about messages and turns, against a real API with real turns.
-import { beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { ADMIN_KEY } from '../api/api-rig.ts';
-import { useApiRig } from '../api/use-api-rig.ts';
 import { changeDeliveries } from '../rows/deliveries.ts';
 import { ahead } from '../rows/table.ts';
 import { addTurns, readTurns } from '../rows/turns.ts';
-import { runCli } from './run-cli.ts';
+import { useCliRig } from './use-cli-rig.ts';
 
-const holder = useApiRig();
-let url: string;
-
-beforeEach(async () => {
-  url = await holder.rig.listen();
-});
-
-const run = (...args: string[]) => runCli(args, { env: { HOLDFAST_URL: url, HOLDFAST_API_KEY: ADMIN_KEY } });
+const { holder, run } = useCliRig();
 const say = (session: string, text: string) => holder.rig.post(`/v1/sessions/${session}/messages`, { text });
 
 test('messages are listed by status and shown with their reply', async () => {

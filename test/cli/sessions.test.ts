@@ -3,29 +3,15 @@
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { ADMIN_KEY } from '../api/api-rig.ts';
-import { useApiRig } from '../api/use-api-rig.ts';
 import { changeSessions } from '../rows/sessions.ts';
 import { seedHistory } from '../turn/seed-history.ts';
-import { runCli } from './run-cli.ts';
+import { useCliRig } from './use-cli-rig.ts';
 
-const holder = useApiRig();
-let url: string;
-
-beforeEach(async () => {
-  url = await holder.rig.listen();
-});
-
-function run(...args: string[]) {
-  return runCli(['sessions', ...args], { env: { HOLDFAST_URL: url, HOLDFAST_API_KEY: ADMIN_KEY } });
-}
-
-async function say(session: string, text: string): Promise<void> {
-  await holder.rig.post(`/v1/sessions/${session}/messages`, { text });
-  await holder.rig.work(session);
-}
+const { holder, runWith } = useCliRig();
+const run = (...args: string[]) => runWith(['sessions', ...args]);
+const say = (session: string, text: string) => holder.rig.settle(session, text);
 
 test('export writes every record to a private file, or to stdout', async () => {
   await say('exported', 'a line [[reply: b]]');

@@ -54,11 +54,7 @@ test('providers are listed with the states of their keys and without secrets, an
     { name: 'closed', api: 'openai-compatible', baseUrl, keys: [ok('first'), ok('second')] },
     { name: 'busy', api: 'openai-compatible', baseUrl, keys: [ok('first'), ok('second')] },
   ]);
-  const ask = async (session: string, model: string) => {
-    const { body } = await rig.post(`/v1/sessions/${session}/messages`, { text: '[[reply: here]]', model });
-    await rig.work(session);
-    return (await rig.get(`/v1/messages/${body.message.id}`)).body;
-  };
+  const ask = (session: string, model: string) => rig.settle(session, '[[reply: here]]', { model });
   const failed = await ask('closed', 'closed/m');
   expect(failed).toMatchObject({ status: 'failed', error: { code: 'model_unauthorized' } });
   const { steps } = (await rig.get(`/v1/turns/${failed.turnId}`)).body;

@@ -14,8 +14,7 @@ const holder = useApiRig();
 async function delivered(session: string): Promise<{ id: string; turnId: string; sessionId: string }> {
   const { rig } = holder;
   const deliver = { url: 'http://127.0.0.1:9/replies' };
-  await rig.post(`/v1/sessions/${session}/messages`, { text: '[[reply: Hello.]]', deliver });
-  await rig.work(session);
+  await rig.settle(session, '[[reply: Hello.]]', { deliver });
   const [row] = await readDeliveries(rig, { sessionKey: `agent:main:${session}` }, 'id', 'turnId', 'sessionId');
   return row as { id: string; turnId: string; sessionId: string };
 }

@@ -59,14 +59,12 @@ describe('a requested poll', () => {
 
   test("that is acknowledged leaves no trace in the model's view, and its rows stay (G15)", async () => {
     const { rig } = holder;
-    await rig.post('/v1/sessions/main/messages', { text: 'Remember seven. [[reply: Seven.]]' });
-    await rig.work('main');
+    await rig.settle('main', 'Remember seven. [[reply: Seven.]]');
     const prunedBefore = (await prunedEntries()).length;
     await poll();
     await answerWith('HEARTBEAT_OK');
     await rig.work('main');
-    await rig.post('/v1/sessions/main/messages', { text: 'Which number? [[reply: It was seven.]]' });
-    await rig.work('main');
+    await rig.settle('main', 'Which number? [[reply: It was seven.]]');
     const request = rig.turns.scripted.requests.at(-1)?.body as { messages: unknown };
     const sent = JSON.stringify(request.messages);
     expect(sent).toContain('Remember seven.');
@@ -113,8 +111,7 @@ describe('a requested poll', () => {
     await rig.work('main');
     expect(await pollOf(fourth.id)).toMatchObject({ result: 'duplicate' });
     // A new conversation does not make it news.
-    await rig.post('/v1/sessions/main/messages', { text: '/new Start again. [[reply: Yes.]]' });
-    await rig.work('main');
+    await rig.settle('main', '/new Start again. [[reply: Yes.]]');
     const fifth = await poll();
     await answerWith('The disk is on fire.');
     await rig.work('main');

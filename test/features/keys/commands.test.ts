@@ -1,18 +1,11 @@
 // `holdfast keys` and `holdfast open`, against a real API.
-import { beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ADMIN_KEY } from '../../api/api-rig.ts';
-import { useApiRig } from '../../api/use-api-rig.ts';
-import { runCli } from '../../cli/run-cli.ts';
+import { useCliRig } from '../../cli/use-cli-rig.ts';
 
-const holder = useApiRig();
-let url: string;
-
-beforeEach(async () => {
-  url = await holder.rig.listen();
-});
-
+const { holder, runWith } = useCliRig();
 const run = (args: string[], key = ADMIN_KEY, env: Record<string, string> = {}) =>
-  runCli(args, { env: { HOLDFAST_URL: url, HOLDFAST_API_KEY: key, ...env } });
+  runWith(args, { env: { HOLDFAST_API_KEY: key, ...env } });
 
 test('a key is made, used, listed and revoked', async () => {
   const made = await run(['keys', 'create', 'night-shift', '--expires', '30d']);
@@ -51,6 +44,7 @@ test('an invalid key is refused with the allowed values', async () => {
 });
 
 test('the dashboard opens with an address that signs one browser in and has no key in it', async () => {
+  const url = await holder.rig.listen();
   const printed = await run(['open', '/turns', '--print']);
   expect(printed).toMatchObject({ code: 0, stderr: expect.stringContaining('within a minute') });
   const opened = new URL(printed.stdout.trim());

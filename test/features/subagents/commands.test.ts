@@ -1,21 +1,9 @@
 // `holdfast spawn` and `holdfast subagents` against a real API, with real turns.
-import { beforeEach, expect, test } from 'vitest';
-import { ADMIN_KEY } from '../../api/api-rig.ts';
+import { expect, test } from 'vitest';
 import { spawnBelow } from '../../api/spawn-below.ts';
-import { useApiRig } from '../../api/use-api-rig.ts';
-import { runCli } from '../../cli/run-cli.ts';
+import { useCliRig } from '../../cli/use-cli-rig.ts';
 
-const holder = useApiRig();
-let url: string;
-
-beforeEach(async () => {
-  url = await holder.rig.listen();
-});
-
-function run(...args: string[]) {
-  return runCli(args, { env: { HOLDFAST_URL: url, HOLDFAST_API_KEY: ADMIN_KEY } });
-}
-
+const { holder, run } = useCliRig();
 test('a subagent is spawned, listed, and its result waited for', async () => {
   const { rig } = holder;
   const spawned = await run('spawn', 'main', '[[reply: forty-two]]', '--label', 'count', '--timeout', '60');
