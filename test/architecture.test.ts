@@ -408,7 +408,7 @@ const ALSO_WRITE: Record<string, string> = {
   // New prices change the costs of calls and their sums.
   'src/features/costs/store/reprice.ts': 'model_calls sessions turns',
   // A delivery that fails for good becomes a dead letter, and its agent reads of it.
-  'src/features/dead-letters/decide-dead-letters.ts': 'dead_letters deliveries',
+  'src/features/dead-letters/letters.ts': 'dead_letters deliveries',
   'src/features/deliveries/decide.ts': 'dead_letters',
   'src/features/deliveries/store/due.ts': 'dead_letters',
   'src/features/deliveries/store/settle.ts': 'dead_letters system_events',

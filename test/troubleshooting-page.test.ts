@@ -17,7 +17,7 @@ const OF_ITEMS = ['batch_paused', 'batch_window'];
 const reasons = namesIn(tableRows(readPage('docs/api.md'), ['`why.code`', 'what it waits for', '`by`']));
 
 test.each(reasons)('a test brings something to wait with the code %s', (code) => {
-  const tests = globSync('test/{api,batches,features,openai,service,store,turn}/**/*.test.ts', { cwd: ROOT }).map(readPage);
+  const tests = globSync('test/{api,features,openai,service,store,turn}/**/*.test.ts', { cwd: ROOT }).map(readPage);
   const expected = new RegExp(`code: '${code}'|'${code}',$`, 'm');
   expect(tests.some((source) => expected.test(source))).toBe(true);
 });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import pg from 'pg';
 import type { DeliveryId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
-import { discardLetters } from '../../src/features/dead-letters/decide-dead-letters.ts';
+import { discardLetters } from '../../src/features/dead-letters/letters.ts';
 import { discardDelivery, redriveDelivery } from '../../src/features/deliveries/decide.ts';
 import { claimDelivery } from '../../src/features/deliveries/store/claims.ts';
 import { settleDelivery } from '../../src/features/deliveries/store/settle.ts';

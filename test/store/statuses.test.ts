@@ -2,7 +2,7 @@
 // `src/contract` or `src/core`, and in a CHECK of a migration, and the two must not differ.
 import { cronFire } from '../../src/features/crons/contract.ts';
 import { heartbeat } from '../../src/features/heartbeats/contract.ts';
-import { deadLetter } from '../../src/contract/dead-letters.ts';
+import { deadLetter } from '../../src/features/dead-letters/contract.ts';
 import { RUN_STATUSES } from '../../src/features/subagents/contract.ts';
 import { compaction, entry } from '../../src/contract/transcripts.ts';
 import { systemEvent } from '../../src/contract/views.ts';

@@ -7,12 +7,11 @@ import { count as countIn, deliveryUrl } from '../../config/schema-scalars.ts';
 import { parseChannelUrl } from '../../core/channel-address.ts';
 import { MESSAGE_VIAS } from '../../core/inbound.ts';
 import { BATCH_OUTCOMES, BATCH_STATUSES, HOP_VIAS, ITEM_STATUSES, LINE_FORMATS, PAUSE_REASONS } from './rules/batch.ts';
-import { pacing } from '../../contract/bulk-actions.ts';
 import { output, shownOptions } from '../../contract/input-options.ts';
 import { simulated, unpricedCalls } from '../../contract/costs.ts';
 import { fault } from '../../contract/faults.ts';
 import { usage, why } from '../../contract/views.ts';
-import { text, amount, uuid, count, deliverToAny, sessionKey, tokens } from '../../contract/fields.ts';
+import { text, amount, uuid, count, deliverToAny, reason, sessionKey, tokens } from '../../contract/fields.ts';
 
 const time = z.string();
 export const counts = z.strictObject({
@@ -304,13 +303,13 @@ export const batchPatch = z.strictObject({
 
 export const cancelRequest = z.strictObject({
   running: z.enum(['stop', 'finish']).exactOptional().describe('Whether running turns are aborted or finish'),
-  reason: pacing.reason,
+  reason,
 });
 
 export const retryRequest = z.strictObject({
   code: code.exactOptional(),
   n: z.array(itemNumber).max(NS_MAX).exactOptional().describe('Only items with these numbers'),
-  reason: pacing.reason,
+  reason,
 });
 
 export const resultsQuery = z.strictObject({

@@ -1,12 +1,14 @@
 // `holdfast bulk`: one decision about many turns, messages, deliveries or dead letters.
-import type { BulkItemView } from '../../contract/bulk-actions.ts';
+import type { BulkActionView, BulkItemView } from './contract.ts';
 import { BULK_TARGETS, BULK_VERBS } from './rules.ts';
-import { EXIT, usageError } from '../../cli/cli-error.ts';
+import type { ApiClient } from '../../cli/api-client.ts';
+import { EXIT, usageError, type ExitCode } from '../../cli/cli-error.ts';
 import { command, lists, prints, type Words } from '../../cli/command.ts';
-import { followBulk, formatProgress } from './follow-bulk.ts';
 import { isSure } from '../../cli/is-sure.ts';
 import { commaSeparated, pages, wholeNumber } from '../../cli/options.ts';
+import { pollUntilEnd } from '../../cli/poll-until-end.ts';
 import { printFields } from '../../cli/print.ts';
+import type { Terminal } from '../../cli/terminal.ts';
 import { pastTime } from '../../cli/time-option.ts';
 
 const PAGE_ITEMS_MAX = 200;
@@ -103,3 +105,33 @@ export const words: Words = {
     }),
   },
 };
+
+const POLL_MS = 500;
+
+/** Follows an action until it has ended; the exit code says how. Ctrl-C leaves it running. */
+export async function followBulk(api: ApiClient, id: string, terminal: Terminal): Promise<ExitCode> {
+  let shown = '';
+  const exit = await pollUntilEnd({ read: () => api.getBulkAction({ id }), everyMs: POLL_MS }, (action) => {
+    if (action.endedAt !== null) return end(action, terminal);
+    const line = formatProgress(action);
+    if (line !== shown) terminal.note(line);
+    shown = line;
+    return null;
+  });
+  if (exit === EXIT.interrupted) terminal.note(`the action continues: holdfast bulk show ${id}`);
+  return exit;
+}
+
+function formatProgress({ total, done, skipped, failed }: BulkActionView): string {
+  const percent = total === 0 ? 100 : Math.floor(((done + skipped + failed) / total) * 100);
+  return `${percent} %: ${done} done, ${skipped} skipped, ${failed} failed of ${total}`;
+}
+
+function end(action: BulkActionView, terminal: Terminal): ExitCode {
+  if (terminal.isJson) terminal.json(action);
+  else terminal.print(formatProgress(action));
+  if (action.status === 'canary_failed') terminal.note('the first one did not end well, so the others were left');
+  if (action.skipped + action.failed > 0) terminal.note(`reasons: holdfast bulk show ${action.id}`);
+  if (action.status !== 'completed') return EXIT.turnAborted;
+  return action.skipped + action.failed > 0 ? EXIT.partly : EXIT.ok;
+}

@@ -1,5 +1,5 @@
 // Bulk actions: submitted, shown, cancelled.
-import type { BulkActionView } from '../../contract/bulk-actions.ts';
+import type { BulkActionView } from './contract.ts';
 import { z } from 'zod';
 import {
   cancelBulkAction,
@@ -16,7 +16,7 @@ import { isItemNumber } from '../../api/cursor.ts';
 import { parseSessionKey } from '../../api/parse-json.ts';
 import { requireFound, notFound, Problem } from '../../api/problem.ts';
 import { defineEffect, defineRoute, defineList, type Route } from '../../api/route.ts';
-import * as schemas from '../../contract/bulk-actions.ts';
+import * as schemas from './contract.ts';
 import { toTurnFilter } from '../../api/routes/turns.ts';
 
 const SAMPLE_MAX = 5;

@@ -16,20 +16,21 @@ import {
 } from './store.ts';
 import { cancelMessage } from '../../kernel/inbox/cancel-message.ts';
 import { isPassingFault } from '../../database/passing-faults.ts';
-import { discardLetters, readOpenLetters } from '../dead-letters/decide-dead-letters.ts';
 import { isKeyTaken, readKey, type KeyedRequest } from '../../database/idempotency.ts';
 import { listDeliveryIds, type DeliveryFilter } from '../deliveries/views.ts';
 import { waitingMessageIds } from '../../kernel/views/messages.ts';
 import { findAllTurnIds, type TurnFilter } from '../../kernel/views/turn-filter.ts';
 import { decideDelivery } from '../deliveries/decide.ts';
 import {
+  discardLetters,
   done,
+  readOpenLetters,
   redoTurn,
   redriveLetter,
-  retryItemText,
   skipped,
+  whyNotRetried,
   type ActionEnd,
-} from '../dead-letters/redrive-letters.ts';
+} from '../dead-letters/letters.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { stopTurn } from '../../kernel/use-cases/operate-service.ts';
 
@@ -164,10 +165,7 @@ async function attempt(service: Service, item: LeasedItem, idempotency: KeyedReq
 
 async function retry(service: Service, turnId: string, idempotency: KeyedRequest): Promise<ActionEnd> {
   const result = await redoTurn(service, turnId, idempotency);
-  if (result.kind === 'ok') return done(result.messageIds);
-  if (result.kind === 'item') return skipped(retryItemText(result));
-  if (result.kind === 'unknown') return skipped('The turn does not exist.');
-  return skipped('Only a turn that did not succeed can be retried, and only once.');
+  return result.kind === 'ok' ? done(result.messageIds) : skipped(whyNotRetried(result));
 }
 
 async function abort(service: Service, turnId: string, idempotency: KeyedRequest): Promise<ActionEnd> {

@@ -1,5 +1,5 @@
 // Bulk actions and their items, as the API shows them.
-import type { BulkActionView, BulkItemView } from '../../contract/bulk-actions.ts';
+import type { BulkActionView, BulkItemView } from './contract.ts';
 import type { BulkItemStatus } from './rules.ts';
 import { listOf } from '../../database/list-of.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';

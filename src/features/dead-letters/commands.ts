@@ -1,11 +1,11 @@
 // `holdfast dead`: failed work, grouped by its error, and the actions on it; and `holdfast turns
 // retry`.
-import type { DeadLetterView, DiscardedLetters, RedrivenLetters } from '../../contract/dead-letters.ts';
+import type { DeadLetterView, DiscardedLetters, RedrivenLetters } from './contract.ts';
 import { isIdEnd, isUuid } from '../../core/ids.ts';
 import type { ApiClient } from '../../cli/api-client.ts';
 import { EXIT, notFound, type ExitCode } from '../../cli/cli-error.ts';
 import { command, lists, prints, type InputOf, type Words } from '../../cli/command.ts';
-import { followBulk } from '../bulk-actions/follow-bulk.ts';
+import { followBulk } from '../bulk-actions/commands.ts';
 import { idOfEnd } from '../../cli/id-of-end.ts';
 import { endOfPlan } from '../../cli/is-sure.ts';
 import { CAREFUL, ITS_ID, pages, wholeNumber } from '../../cli/options.ts';

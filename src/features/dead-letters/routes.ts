@@ -2,14 +2,14 @@
 // turn.
 import { z } from 'zod';
 import type { BulkSelection } from '../bulk-actions/use-cases.ts';
-import { discardLetters, redoTurn, redriveLetters, retryItemText } from './redrive-letters.ts';
+import { discardLetters, redoTurn, redriveLetters, whyNotRetried } from './letters.ts';
 import { listDeadLetterGroups } from './views.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
-import type { Answer } from '../../api/answer.ts';
 import type { ApiContext } from '../../api/context.ts';
 import { conflict, notFound } from '../../api/problem.ts';
 import { defineEffect, defineList, type Route } from '../../api/route.ts';
-import { bulkAction } from '../../contract/bulk-actions.ts';
+import type { Service } from '../../kernel/use-cases/service.ts';
+import { bulkAction } from '../bulk-actions/contract.ts';
 import { findBulkAction, submit } from '../bulk-actions/routes.ts';
 import {
   deadLetter,
@@ -18,7 +18,7 @@ import {
   letterCode,
   letterFilter,
   redrivenLetters,
-} from '../../contract/dead-letters.ts';
+} from './contract.ts';
 
 const groupKey = z.tuple([z.string(), z.string()]);
 
@@ -49,38 +49,46 @@ const startedDoc = { description: 'With canary or perSecond: the bulk action tha
 /** The id of a bulk action, or the result if it was executed immediately. */
 type LetterDecision = { id: string } | object;
 
-const redrive = defineEffect<'/v1/dead-letters/redrive', LetterDecision, z.ZodType, typeof letterFilter>({
-  operationId: 'redriveDeadLetters',
-  path: '/v1/dead-letters/redrive',
+function decisionRoute(
+  verb: 'redrive' | 'discard',
+  spec: {
+    summary: string;
+    shows: { description: string; schema: z.ZodType };
+    decide: (service: Service, body: LetterRequest, key: KeyedRequest | null) => Promise<object>;
+  },
+): Route {
+  const path = `/v1/dead-letters/${verb}` as '/v1/dead-letters/redrive';
+  return defineEffect<typeof path, LetterDecision, z.ZodType, typeof letterFilter>({
+    operationId: `${verb}DeadLetters`,
+    path,
+    summary: spec.summary,
+    body: letterFilter,
+    answers: { 200: spec.shows, 202: startedDoc },
+    perform: ({ body, principal, idempotency }, { context }) =>
+      body.canary === true || body.perSecond !== undefined
+        ? submitPaced(context, { action: verb, body, createdBy: principal.name }, idempotency)
+        : spec.decide(context.service, body, idempotency),
+    async answer(decided, _request, { context }) {
+      if (!('id' in decided)) return { status: 200, body: decided };
+      return { status: 202, body: await findBulkAction(context, String(decided.id)) };
+    },
+  });
+}
+
+const redrive = decisionRoute('redrive', {
   summary:
     'Retry the turns and resend the deliveries of open dead letters: immediately, at most 500 per request; with canary or perSecond, all of them in the background',
-  body: letterFilter,
-  answers: { 200: { description: 'The result for each letter', schema: redrivenLetters }, 202: startedDoc },
-  perform: ({ body, principal, idempotency }, { context }) =>
-    isPaced(body)
-      ? submitPaced(context, { action: 'redrive', body, createdBy: principal.name }, idempotency)
-      : redriveLetters(context.service, body, idempotency),
-  answer: (decided, _request, { context }) => buildAnswer(decided, context),
+  shows: { description: 'The result for each letter', schema: redrivenLetters },
+  decide: redriveLetters,
 });
 
-const discard = defineEffect<'/v1/dead-letters/discard', LetterDecision, z.ZodType, typeof letterFilter>({
-  operationId: 'discardDeadLetters',
-  path: '/v1/dead-letters/discard',
+const discard = decisionRoute('discard', {
   summary: 'Discard open dead letters: immediately, or with perSecond in the background',
-  body: letterFilter,
-  answers: { 200: { description: 'The number of discarded letters', schema: discardedLetters }, 202: startedDoc },
-  perform: async ({ body, principal, idempotency }, { context }) =>
-    isPaced(body)
-      ? submitPaced(context, { action: 'discard', body, createdBy: principal.name }, idempotency)
-      : { discarded: await discardLetters(context.service.database, body, idempotency) },
-  answer: (decided, _request, { context }) => buildAnswer(decided, context),
+  shows: { description: 'The number of discarded letters', schema: discardedLetters },
+  decide: async ({ database }, body, key) => ({ discarded: await discardLetters(database, body, key) }),
 });
 
 type LetterRequest = z.output<typeof letterFilter>;
-
-function isPaced({ canary, perSecond }: LetterRequest): boolean {
-  return canary === true || perSecond !== undefined;
-}
 
 async function submitPaced(
   context: ApiContext,
@@ -93,11 +101,6 @@ async function submitPaced(
   const filter = ids === undefined ? { kind, code } : { ids: ids.length };
   const request = { action, selection, filter, reason, perSecond, isCanary: canary, createdBy };
   return { id: await submit(context, request, idempotency) };
-}
-
-async function buildAnswer(decided: LetterDecision, context: ApiContext): Promise<Answer> {
-  if ('id' in decided) return { status: 202, body: await findBulkAction(context, String(decided.id)) };
-  return { status: 200, body: decided };
 }
 
 const retry = defineEffect({
@@ -117,18 +120,9 @@ const retry = defineEffect({
   },
   async perform({ params, idempotency }, { context }) {
     const result = await redoTurn(context.service, params.id, idempotency);
-    switch (result.kind) {
-      case 'ok':
-        return { retried: params.id, messageIds: result.messageIds };
-      case 'conflict':
-        throw conflict('Only a turn that did not succeed can be retried, and only once.');
-      case 'item':
-        throw conflict(retryItemText(result));
-      case 'unknown':
-        throw notFound(`turn ${params.id}`);
-      default:
-        return result satisfies never;
-    }
+    if (result.kind === 'ok') return { retried: params.id, messageIds: result.messageIds };
+    if (result.kind === 'unknown') throw notFound(`turn ${params.id}`);
+    throw conflict(whyNotRetried(result));
   },
 });
 

@@ -1,7 +1,7 @@
 // Failed work that waits for a person, grouped by error: two thousand failures are often three
 // errors.
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
-import type { DeadLetterGroupView, DeadLetterView } from '../../contract/dead-letters.ts';
+import type { DeadLetterGroupView, DeadLetterView } from './contract.ts';
 import { failureStep } from '../../core/failure.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { viewQuery } from '../../database/literal-query.ts';

@@ -1,8 +1,7 @@
 // One delivery with its attempts, and how many there are, on the wire.
 import { z } from 'zod';
 import { DELIVERY_STATUSES } from '../../core/statuses.ts';
-import { pacing } from '../../contract/bulk-actions.ts';
-import { text, flag, uuid, iso, count, sessionKey, createdAt } from '../../contract/fields.ts';
+import { text, flag, uuid, iso, count, sessionKey, createdAt, reason } from '../../contract/fields.ts';
 
 const status = z.enum(DELIVERY_STATUSES);
 
@@ -64,4 +63,4 @@ export const deliveryCount = z.strictObject({
 export type DeliveryCount = z.output<typeof deliveryCount>;
 
 /** The body of a discard; it may be absent. */
-export const discardRequest = z.strictObject({ reason: pacing.reason });
+export const discardRequest = z.strictObject({ reason });

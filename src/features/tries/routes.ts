@@ -6,7 +6,7 @@ import { toTakenMessage } from '../../api/answer-stored.ts';
 import { conflict, notFound } from '../../api/problem.ts';
 import { defineRoute, type Route } from '../../api/route.ts';
 import type { Answer } from '../../api/answer.ts';
-import { agentTry, tried, turnTry } from '../../contract/tries.ts';
+import { agentTry, tried, turnTry } from './contract.ts';
 import { tryAgent, tryTurn, type TryResult } from './use-cases.ts';
 
 const headers = { 'Idempotency-Key': '1 to 200 visible ASCII characters' };

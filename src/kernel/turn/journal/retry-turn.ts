@@ -31,7 +31,7 @@ export type RetryResult =
   | { kind: 'conflict' | 'unknown' };
 
 /** An item of a batch that exists. */
-export interface RetriedItem {
+interface RetriedItem {
   batchId: string;
   n: number;
 }

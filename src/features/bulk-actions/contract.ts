@@ -1,6 +1,6 @@
 // Bulk actions on the wire.
 import { z } from 'zod';
-import { LANES } from '../config.ts';
+import { LANES } from '../../config.ts';
 import {
   BULK_ALLOWED,
   BULK_ITEM_STATUSES,
@@ -9,16 +9,15 @@ import {
   BULK_VERBS,
   canHaveCanary,
   type BulkTarget,
-} from '../features/bulk-actions/rules.ts';
-import { TURN_KINDS, DELIVERY_STATUSES, TURN_STATUSES } from '../core/statuses.ts';
-import { timeText } from '../config/schema-scalars.ts';
-import { listText, sessionKeyText, tagText } from './queries.ts';
-import { text, flag, uuid, iso, count, createdAt, endedAt } from './fields.ts';
+} from './rules.ts';
+import { TURN_KINDS, DELIVERY_STATUSES, TURN_STATUSES } from '../../core/statuses.ts';
+import { timeText } from '../../config/schema-scalars.ts';
+import { listText, sessionKeyText, tagText } from '../../contract/queries.ts';
+import { text, flag, uuid, iso, count, createdAt, endedAt, reason } from '../../contract/fields.ts';
 
 const IDS_MAX = 10_000;
 const STATUSES_MAX = 20;
 const PER_SECOND_MAX = 1_000;
-const REASON_CHARS_MAX = 500;
 
 export const LETTER_KINDS = ['turn', 'delivery', 'announcement'] as const;
 
@@ -62,25 +61,7 @@ const bulkFilter = z.strictObject({
 });
 
 const FIELDS: Readonly<Record<BulkTarget, readonly string[]>> = {
-  turns: [
-    'session',
-    'status',
-    'kind',
-    'except',
-    'lane',
-    'since',
-    'until',
-    'agent',
-    'model',
-    'tool',
-    'code',
-    'worker',
-    'batch',
-    'minMs',
-    'minCostUsd',
-    'tag',
-    'q',
-  ],
+  turns: Object.keys(bulkFilter.shape).filter((name) => name !== 'channel'),
   messages: ['session', 'status'],
   deliveries: ['session', 'status', 'channel', 'q'],
   'dead-letters': ['kind', 'code'],
@@ -105,7 +86,7 @@ export const pacing = {
     .max(PER_SECOND_MAX)
     .exactOptional()
     .describe('The maximum number of objects per second; absent: no limit'),
-  reason: z.string().min(1).max(REASON_CHARS_MAX).exactOptional().describe('Why; stored in the audit log'),
+  reason,
 };
 
 /** The states of a filter, which may name a single one. */

@@ -1,7 +1,7 @@
 // What a try asks, and what its tool calls are answered with.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { buildTry, listRecorded, matchCalls } from '../../src/features/tries/rules.ts';
+import { buildTry, listRecorded, matchCalls } from '../../../../src/features/tries/rules.ts';
 
 const OF = { of: 'turn', tag: 'turn' };
 

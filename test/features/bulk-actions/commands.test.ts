@@ -1,7 +1,7 @@
 // `holdfast bulk` and the paced `holdfast dead`, against a real API and the rounds of a scheduler.
 import { expect, test } from 'vitest';
-import { runBulkRound } from '../../src/features/bulk-actions/use-cases.ts';
-import { useCliRig } from './use-cli-rig.ts';
+import { runBulkRound } from '../../../src/features/bulk-actions/use-cases.ts';
+import { useCliRig } from '../../cli/use-cli-rig.ts';
 
 const { holder, run } = useCliRig();
 

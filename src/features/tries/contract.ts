@@ -1,8 +1,8 @@
 // Tries on the wire.
 import { z } from 'zod';
-import { THINKING_LEVELS } from '../core/models.ts';
-import { accepted } from './answers.ts';
-import { uuid } from './fields.ts';
+import { THINKING_LEVELS } from '../../core/models.ts';
+import { accepted } from '../../contract/answers.ts';
+import { uuid } from '../../contract/fields.ts';
 
 const SYSTEM_PROMPT_CHARS_MAX = 1_000_000;
 

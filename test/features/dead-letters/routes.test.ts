@@ -1,12 +1,12 @@
 // Failed turns as dead letters (G17): each can be found by its code and retried once, whatever its
 // session has done since.
 import { describe, expect, test } from 'vitest';
-import { newId } from '../../src/ids.ts';
-import { addDeadLetters } from '../rows/dead-letters.ts';
-import { addDeliveries } from '../rows/deliveries.ts';
-import { changeInputs, countInputs, readInputs } from '../rows/inputs.ts';
-import { earlier, now, replaced } from '../rows/table.ts';
-import { useApiRig } from './use-api-rig.ts';
+import { newId } from '../../../src/ids.ts';
+import { addDeadLetters } from '../../rows/dead-letters.ts';
+import { addDeliveries } from '../../rows/deliveries.ts';
+import { changeInputs, countInputs, readInputs } from '../../rows/inputs.ts';
+import { earlier, now, replaced } from '../../rows/table.ts';
+import { useApiRig } from '../../api/use-api-rig.ts';
 
 const holder = useApiRig();
 const failing = '[[error: 400 message="no"]]';

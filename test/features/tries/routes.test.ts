@@ -1,11 +1,11 @@
 // Tries over the API: what they ask again, what answers their tool calls, and what they leave
 // alone.
 import { describe, expect, test } from 'vitest';
-import { removeOldTries } from '../../src/features/tries/rounds.ts';
-import type { Tool } from '../../src/tools/tool.ts';
-import { changeSessions, countSessions } from '../rows/sessions.ts';
-import { ago } from '../rows/table.ts';
-import { useApiRig } from './use-api-rig.ts';
+import { removeOldTries } from '../../../src/features/tries/rounds.ts';
+import type { Tool } from '../../../src/tools/tool.ts';
+import { changeSessions, countSessions } from '../../rows/sessions.ts';
+import { ago } from '../../rows/table.ts';
+import { useApiRig } from '../../api/use-api-rig.ts';
 
 const holder = useApiRig({ file: { channels: { webhook: { url: 'http://127.0.0.1:9/replies' } } } });
 

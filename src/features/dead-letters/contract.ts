@@ -1,7 +1,7 @@
 // Dead letters on the wire: failed work, and an operator's decisions about it.
 import { z } from 'zod';
-import { LETTER_KINDS, pacing } from './bulk-actions.ts';
-import { text, uuid, iso, count, createdAt } from './fields.ts';
+import { LETTER_KINDS, pacing } from '../bulk-actions/contract.ts';
+import { text, uuid, iso, count, createdAt } from '../../contract/fields.ts';
 
 const IDS_MAX = 500;
 

@@ -1,16 +1,16 @@
 // Bulk actions: one decision about many objects, executed by schedulers, with a result for each.
 import { describe, expect, test } from 'vitest';
-import { newId } from '../../src/ids.ts';
-import { carryOutItem } from '../../src/features/bulk-actions/use-cases.ts';
-import { leaseBulkItems } from '../../src/features/bulk-actions/store.ts';
-import { runBulkRound } from '../../src/features/bulk-actions/use-cases.ts';
-import { readBulkActionItems } from '../rows/bulk-actions.ts';
-import { readEvents } from '../rows/events.ts';
-import { addInputs, changeInputs, countInputs } from '../rows/inputs.ts';
-import { addSessions, changeSessions } from '../rows/sessions.ts';
-import { having, like, not, now } from '../rows/table.ts';
-import { addTurns, removeTurns } from '../rows/turns.ts';
-import { useApiRig } from './use-api-rig.ts';
+import { newId } from '../../../src/ids.ts';
+import { carryOutItem } from '../../../src/features/bulk-actions/use-cases.ts';
+import { leaseBulkItems } from '../../../src/features/bulk-actions/store.ts';
+import { runBulkRound } from '../../../src/features/bulk-actions/use-cases.ts';
+import { readBulkActionItems } from '../../rows/bulk-actions.ts';
+import { readEvents } from '../../rows/events.ts';
+import { addInputs, changeInputs, countInputs } from '../../rows/inputs.ts';
+import { addSessions, changeSessions } from '../../rows/sessions.ts';
+import { having, like, not, now } from '../../rows/table.ts';
+import { addTurns, removeTurns } from '../../rows/turns.ts';
+import { useApiRig } from '../../api/use-api-rig.ts';
 
 const holder = useApiRig();
 
