@@ -15,7 +15,7 @@ import { heartbeat } from '../features/heartbeats/contract.ts';
 import { inboundMessage } from './inbound-message.ts';
 import { modelBlock } from './model-blocks.ts';
 import { modelRequest } from './model-requests.ts';
-import * as overview from './overview.ts';
+import * as overview from '../features/overview/contract.ts';
 import { pause } from './pauses.ts';
 import * as subagents from '../features/subagents/contract.ts';
 import * as transcripts from './transcripts.ts';

@@ -5,7 +5,7 @@ import type { Feature } from '../../kernel/features.ts';
 export const costs: Feature = {
   name: 'costs',
   inRoles: [
-    { roles: ['worker'], load: async () => (await import('./keep-prices.ts')).keepPrices },
+    { roles: ['worker'], load: async () => (await import('./rounds.ts')).keepPrices },
     { roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openUsageRounds },
   ],
   routes: [() => import('./routes.ts')],

@@ -4,12 +4,12 @@
 import { priceCall, type PriceBook } from '../../core/prices.ts';
 import { newId } from '../../ids.ts';
 import type { Database } from '../../database/database.ts';
-import { storePriceVersion } from './store/price-versions.ts';
 import {
   beginRepricing,
   endRepricing,
   readPastCalls,
   repriceCalls,
+  storePriceVersion,
   type CallPlace,
   type NewCost,
   type PastCall,

@@ -1,9 +1,11 @@
 // The rounds of the usage in a scheduler: the event log is rolled up, and each event counts once.
 // What is shown is exact without it, because readers add the events that it has not read; it keeps
 // those few.
+import { priceBookOf } from '../../config.ts';
 import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { every } from '../../kernel/queue/start-rounds.ts';
 import { workOff } from '../../work-off.ts';
+import { storePriceVersion } from './store/reprice.ts';
 import { countExisting, countSessions, HAS_NEW_EVENTS_SQL, rollUp, sampleMinute, trimUsage } from './store/roll-up.ts';
 
 const ROLL_UP_MS = 1_000;
@@ -41,4 +43,13 @@ export function openUsageRounds({ service: { database }, logger }: Process): Pro
       },
     ],
   };
+}
+
+/** Keeps the table by which a worker prices its calls, before the first of them. */
+export async function keepPrices({ service: { database, config }, live }: Process): Promise<ProcessPart> {
+  await storePriceVersion(database, priceBookOf(config));
+  // A version that no call is priced by means nothing, so it may be stored before the others have
+  // accepted the configuration.
+  live.follow({ prepare: (next) => storePriceVersion(database, priceBookOf(next)) });
+  return {};
 }

@@ -5,7 +5,7 @@ import { Counter, type Gauge, type Registry } from 'prom-client';
 import { shareNext } from '../../coalesce.ts';
 import { answerWithin } from '../../api/problem.ts';
 import type { AddMetrics, CreateApiPart } from '../../api/part.ts';
-import type { StatsView } from '../../contract/overview.ts';
+import type { StatsView } from './contract.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { metricIn, SCRAPED_METRICS } from '../../metrics.ts';
 import { HEALTH_KINDS } from './rules/service-health.ts';

@@ -22,19 +22,14 @@ import { WAITING_MAX } from '../costs/store/usage-rows.ts';
 import { MINUTES, readOverview } from './views/overview.ts';
 import type { ApiContext } from '../../api/context.ts';
 import type { Readiness } from '../../contract/answers.ts';
-import type { Attention, AttentionEntry, Overview } from '../../contract/overview.ts';
+import type { Attention, AttentionEntry, Overview } from './contract.ts';
 
 // It needs nothing but the database.
 export { markAttention } from './store/attention-marks.ts';
 
 export async function readFigures({ reads, service }: ApiContext): Promise<Overview> {
   const { now, waiting, parked, lanes, spentTodayMicros, isTodaySimulated, ...facts } = await readOverview(reads);
-  const { minutes: read, dayBefore, blocks, waits, ...measured } = facts;
-  const both = read.map((minute) => ({
-    ...minute,
-    startsAtMs: Date.parse(minute.startsAt),
-    waiting: minute.waiting === null ? null : Math.min(minute.waiting, WAITING_MAX),
-  }));
+  const { minutes: both, dayBefore, blocks, waits, ...measured } = facts;
   const [before, minutes] = [both.slice(0, MINUTES), both.slice(MINUTES)];
   const oldestAt = lanes.flatMap((lane) => lane.oldestAt ?? []).toSorted()[0] ?? null;
   const running = lanes.reduce((sum, lane) => sum + lane.running, 0);

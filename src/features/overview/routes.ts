@@ -2,9 +2,10 @@
 // problem. All requests of a second share one read, and an answer that has not changed is 304.
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
+import type { z } from 'zod';
 import type { Answer } from '../../api/answer.ts';
 import { isOfPage } from '../../api/key-ring.ts';
-import { defineRoute, defineEffect, defineRead, type Route, type Api } from '../../api/route.ts';
+import { defineRoute, defineEffect, defineRead, type NoFields, type Route, type Api } from '../../api/route.ts';
 import { SHOWN_MS_MAX, type ApiServices } from '../../api/services.ts';
 import { shareFor, shareNext } from '../../coalesce.ts';
 import {
@@ -15,7 +16,7 @@ import {
   snoozeRequest,
   stats,
   type AttentionEntry,
-} from '../../contract/overview.ts';
+} from './contract.ts';
 import { notFound } from '../../api/problem.ts';
 import { markAttention, readFigures, readTroubles, withMarks } from './read-overview.ts';
 import { viewStats } from './views/stats.ts';
@@ -106,40 +107,38 @@ const answers = {
   404: { description: 'There is no such problem, or it has ended' },
 };
 
-const postAcknowledge = defineEffect({
-  operationId: 'acknowledgeAttention',
-  path: '/v1/attention/{attentionId}/acknowledge',
+/** A route that stores what an operator decides. `seconds`: null: it is acknowledged. */
+function markRoute<Body extends z.ZodType<{ reason?: string; seconds?: number }>>(
+  verb: 'acknowledge' | 'snooze',
+  spec: { summary: string; body: Body; seconds: (body: z.output<Body>) => number | null },
+): Route {
+  const path = `/v1/attention/{attentionId}/${verb}` as '/v1/attention/{attentionId}/snooze';
+  return defineEffect<typeof path, { id: string }, NoFields, Body>({
+    operationId: `${verb}Attention`,
+    path,
+    summary: spec.summary,
+    body: spec.body,
+    answers,
+    async perform({ params: { attentionId: id }, body, principal, idempotency }, api) {
+      const { count } = await findEntry(api, id);
+      const mark = { id, seconds: spec.seconds(body), count, reason: body.reason ?? null, by: principal.name };
+      await markAttention(api.context.service.database, mark, idempotency);
+      return { id };
+    },
+    show: ({ id }, _request, api) => findEntry(api, id),
+  });
+}
+
+const postAcknowledge = markRoute('acknowledge', {
   summary: 'Acknowledge a problem: until it ends, it is not counted and stands last',
   body: acknowledgeRequest,
-  answers,
-  async perform({ params: { attentionId }, body, principal, idempotency }, api) {
-    const { context } = api;
-    const { count } = await findEntry(api, attentionId);
-    const decision = { id: attentionId, seconds: null, count, reason: body.reason ?? null, by: principal.name };
-    await markAttention(context.service.database, decision, idempotency);
-    return { id: attentionId };
-  },
-  show: ({ id }, _request, api) => findEntry(api, id),
+  seconds: () => null,
 });
 
-const postSnooze = defineEffect({
-  operationId: 'snoozeAttention',
-  path: '/v1/attention/{attentionId}/snooze',
+const postSnooze = markRoute('snooze', {
   summary: 'Snooze a problem: for so many seconds, it is not counted and stands last; 0 ends what was decided before',
   body: snoozeRequest,
-  answers,
-  async perform({ params: { attentionId }, body, principal, idempotency }, api) {
-    const { context } = api;
-    const { count } = await findEntry(api, attentionId);
-    const { seconds = SNOOZE_SECONDS, reason = null } = body;
-    await markAttention(
-      context.service.database,
-      { id: attentionId, seconds, count, reason, by: principal.name },
-      idempotency,
-    );
-    return { id: attentionId };
-  },
-  show: ({ id }, _request, api) => findEntry(api, id),
+  seconds: ({ seconds = SNOOZE_SECONDS }) => seconds,
 });
 
 /** Read now: what was shown a second ago may have ended. */

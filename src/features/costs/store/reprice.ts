@@ -1,12 +1,22 @@
 // Gives past calls other costs. Only calls of turns that have ended are touched: the totals of a
 // running turn are absolute values in its worker, which would overwrite them. The totals of turns,
 // sessions and usage change by the same differences, in the same statement.
-import type { PriceTier, ReportedTokens } from '../../../core/prices.ts';
+import type { PriceBook, PriceTier, ReportedTokens } from '../../../core/prices.ts';
 import type { Database } from '../../../database/database.ts';
 import { idOfTimeSql } from '../../../database/page.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 import { sendQuery, cte, rows, statement } from '../../../database/statement.ts';
 import { USAGE_KEYS, USAGE_SUMS } from './usage-rows.ts';
+
+// A version names its rows, so it never changes and is never deleted: what a call cost can be proven
+// as long as its row exists.
+export const storePriceVersion = literalQuery({
+  name: 'store-price-version',
+  purpose:
+    'Keep the price table of a process, before its first call is priced. Storing a version again changes nothing.',
+  text: 'insert into holdfast.price_versions (version, sha256, rows) values ($1, $2, $3::json) on conflict do nothing',
+  values: ({ version, sha256, table }: PriceBook) => [version, sha256, JSON.stringify(table)],
+});
 
 /** Calls that one statement changes. */
 const CALLS_MAX = 500;

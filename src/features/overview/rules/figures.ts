@@ -2,11 +2,15 @@
 // charts. Pure.
 import { toDollars } from '../../../core/prices.ts';
 
-interface Minute {
+/** One of the last 60 minutes. */
+export interface Minute {
   startsAt: string;
   /** The same in milliseconds since the epoch. */
   startsAtMs: number;
   arrivals: number;
+  /**
+   * How long the message that had waited longest had waited when a turn took it, in milliseconds.
+   */
   longestWaitMs: number;
   turns: number;
   failedTurns: number;
@@ -15,8 +19,14 @@ interface Minute {
   cacheReadTokens: number;
   cacheWriteTokens: number;
   costMicros: number;
+  isSimulated: boolean;
+  /** The most that waited and ran, as the schedulers saw it; null: no scheduler looked. */
   waiting: number | null;
   running: number | null;
+  /**
+   * The 95th percentiles of those of the measured turns, and of their calls, that ended in this
+   * minute; null: there were none.
+   */
   firstChunkP95Ms: number | null;
   turnP95Ms: number | null;
 }

@@ -2,7 +2,7 @@
 // of the last 60 minutes, and what was spent today. Of each lane it names the session whose message
 // waits longest, with the facts that say why. Minutes and money are those of the roll-ups and of
 // the events that are not in them yet, as for `/v1/usage`; nothing counts a table that grows.
-import type { Overview } from '../../../contract/overview.ts';
+import type { Overview } from '../contract.ts';
 import { WORKER_LOST_MS } from '../../../kernel/rules/why.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { viewQuery } from '../../../database/literal-query.ts';
@@ -15,41 +15,12 @@ import {
   WAITING_MAX,
 } from '../../costs/store/usage-rows.ts';
 import { describeWait, waitingCountSql, waitSql, type WaitRow } from '../../../kernel/views/why-sql.ts';
+import type { Minute } from '../rules/figures.ts';
 import type { LastingBlock, ModelWait } from '../rules/providers.ts';
 import { idOfTimeSql, type ViewDatabase } from '../../../database/page.ts';
 import { doorsSql } from './stats.ts';
 
 type LaneFigures = Overview['lanes'][number];
-
-/** One of the last 60 minutes. */
-export interface MinuteFacts {
-  startsAt: string;
-  arrivals: number;
-  /**
-   * How long the message that had waited longest had waited when a turn took it, in milliseconds.
-   */
-  longestWaitMs: number;
-  turns: number;
-  failedTurns: number;
-  inputTokens: number;
-  outputTokens: number;
-  cacheReadTokens: number;
-  cacheWriteTokens: number;
-  costMicros: number;
-  isSimulated: boolean;
-  /**
-   * The most that waited and ran, as the schedulers saw it; null: no scheduler looked. Waiting
-   * messages are at most one more than `WAITING_MAX`.
-   */
-  waiting: number | null;
-  running: number | null;
-  /**
-   * The 95th percentiles of those of the measured turns, and of their calls, that ended in this
-   * minute; null: there were none.
-   */
-  firstChunkP95Ms: number | null;
-  turnP95Ms: number | null;
-}
 
 export interface OverviewFacts {
   now: string;
@@ -58,7 +29,7 @@ export interface OverviewFacts {
   parked: number;
   lanes: LaneFigures[];
   /** Oldest first: those of the day before, then those of the last hour. */
-  minutes: MinuteFacts[];
+  minutes: Minute[];
   models: Overview['models'];
   blocks: LastingBlock[];
   waits: ModelWait[];
@@ -174,11 +145,11 @@ select json_build_object(
       'slots', (select coalesce(sum((w.lanes -> lanes.lane ->> 'slots')::int), 0) from workers w)) order by n)
     from unnest(array['main', 'subagent', 'cron', 'batch']) with ordinality as lanes (lane, n)),
   'minutes', (select json_agg(json_build_object('startsAt', ${isoSql('m.at')},
-      'arrivals', coalesce(arrivals, 0), 'longestWaitMs', coalesce(longest_wait_ms, 0),
+      'startsAtMs', (extract(epoch from m.at) * 1000)::float8, 'arrivals', coalesce(arrivals, 0), 'longestWaitMs', coalesce(longest_wait_ms, 0),
       'turns', coalesce(turns, 0), 'failedTurns', coalesce(failed_turns, 0), 'inputTokens', coalesce(input_tokens, 0),
       'outputTokens', coalesce(output_tokens, 0), 'cacheReadTokens', coalesce(cache_read_tokens, 0),
       'cacheWriteTokens', coalesce(cache_write_tokens, 0), 'costMicros', coalesce(cost_micros, 0),
-      'isSimulated', coalesce(is_simulated, false), 'waiting', sample.waiting, 'running', sample.running,
+      'isSimulated', coalesce(is_simulated, false), 'waiting', case when sample.waiting is not null then least(sample.waiting, ${WAITING_MAX}) end, 'running', sample.running,
       'turnP95Ms', turn_minutes.ms, 'firstChunkP95Ms', first_chunk_minutes.ms) order by m.at)
     from hours h cross join lateral generate_series(h.from_at, h.to_at - interval '1 minute', interval '1 minute') as m (at)
     left join minutes on minutes.at = m.at left join marks on marks.at = m.at

@@ -1,6 +1,6 @@
 // Counts of sessions, messages, turns and deliveries, in one snapshot. They are exact, and cost the
 // same however many rows there are.
-import type { StatsView } from '../../../contract/overview.ts';
+import type { StatsView } from '../contract.ts';
 import { viewQuery } from '../../../database/literal-query.ts';
 import { countChangesSql, UNREAD_EVENTS } from '../../costs/store/usage-rows.ts';
 import { PARKED_MESSAGES_SQL } from '../../../kernel/views/why-sql.ts';

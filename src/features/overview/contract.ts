@@ -1,11 +1,11 @@
 // The overview, and what needs a person.
 import { z } from 'zod';
-import { LANES } from '../core/session-key.ts';
-import { ATTENTION_KINDS, ATTENTION_STATES } from '../features/overview/rules/attention.ts';
-import { PROVIDER_STATES } from '../features/overview/rules/providers.ts';
-import { simulated } from './costs.ts';
-import { why } from './views.ts';
-import { text, flag, amount, uuid, iso, count, sessionKey, lane, reason } from './fields.ts';
+import { LANES } from '../../core/session-key.ts';
+import { ATTENTION_KINDS, ATTENTION_STATES } from './rules/attention.ts';
+import { PROVIDER_STATES } from './rules/providers.ts';
+import { simulated } from '../../contract/costs.ts';
+import { why } from '../../contract/views.ts';
+import { text, flag, amount, uuid, iso, count, sessionKey, lane, reason } from '../../contract/fields.ts';
 
 const column = z.array(z.number());
 /** A minute in which nothing was measured has null. */

@@ -3,8 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { runCli } from './run-cli.ts';
-import { useCliRig } from './use-cli-rig.ts';
+import { runCli } from '../../cli/run-cli.ts';
+import { useCliRig } from '../../cli/use-cli-rig.ts';
 
 const { holder, run } = useCliRig();
 

@@ -1,9 +1,9 @@
 // The price table over HTTP, and its stored versions.
 import { expect, test } from 'vitest';
-import { priceBookOf } from '../../src/config.ts';
-import { storePriceVersion } from '../../src/features/costs/store/price-versions.ts';
-import { readPriceVersions } from '../rows/prices.ts';
-import { useApiRig } from './use-api-rig.ts';
+import { priceBookOf } from '../../../src/config.ts';
+import { storePriceVersion } from '../../../src/features/costs/store/reprice.ts';
+import { readPriceVersions } from '../../rows/prices.ts';
+import { useApiRig } from '../../api/use-api-rig.ts';
 
 const holder = useApiRig();
 

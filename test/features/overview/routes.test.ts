@@ -1,28 +1,28 @@
 // Goal: the overview equals the rows. Method: real turns, with the roll-up in between, and a clock
 // that the test advances.
 import { beforeEach, describe, expect, test } from 'vitest';
-import { newId } from '../../src/ids.ts';
-import { rollUp, sampleMinute, trimUsage } from '../../src/features/costs/store/roll-up.ts';
-import { addCronFires, addCrons, readCrons } from '../rows/crons.ts';
-import { addDeadLetters, removeDeadLetters } from '../rows/dead-letters.ts';
-import { addDeliveries } from '../rows/deliveries.ts';
-import { addDoorbells, removeDoorbells } from '../rows/doorbells.ts';
-import { removeEvents } from '../rows/events.ts';
-import { changeInputs } from '../rows/inputs.ts';
-import { addModelBlocks, addPauses, removeModelBlocks } from '../rows/pauses.ts';
-import { addProviderBatches } from '../rows/provider-batches.ts';
-import { changeSessions } from '../rows/sessions.ts';
-import { ago, ahead, earlier, now } from '../rows/table.ts';
-import { changeTurns } from '../rows/turns.ts';
+import { newId } from '../../../src/ids.ts';
+import { rollUp, sampleMinute, trimUsage } from '../../../src/features/costs/store/roll-up.ts';
+import { addCronFires, addCrons, readCrons } from '../../rows/crons.ts';
+import { addDeadLetters, removeDeadLetters } from '../../rows/dead-letters.ts';
+import { addDeliveries } from '../../rows/deliveries.ts';
+import { addDoorbells, removeDoorbells } from '../../rows/doorbells.ts';
+import { removeEvents } from '../../rows/events.ts';
+import { changeInputs } from '../../rows/inputs.ts';
+import { addModelBlocks, addPauses, removeModelBlocks } from '../../rows/pauses.ts';
+import { addProviderBatches } from '../../rows/provider-batches.ts';
+import { changeSessions } from '../../rows/sessions.ts';
+import { ago, ahead, earlier, now } from '../../rows/table.ts';
+import { changeTurns } from '../../rows/turns.ts';
 import {
   addUsageBuckets,
   changeMinuteSamples,
   changeUsageBuckets,
   countMinuteSamples,
   removeUsageBuckets,
-} from '../rows/usage.ts';
-import { addWorkers, removeWorkers } from '../rows/workers.ts';
-import { useApiRig } from './use-api-rig.ts';
+} from '../../rows/usage.ts';
+import { addWorkers, removeWorkers } from '../../rows/workers.ts';
+import { useApiRig } from '../../api/use-api-rig.ts';
 
 let monotonicMs = 0;
 const clock = { now: () => new Date(), monotonicMs: () => monotonicMs };

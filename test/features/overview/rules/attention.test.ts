@@ -6,9 +6,9 @@ import {
   attentionState,
   budgetItem,
   compareAttention,
-} from '../../src/features/overview/rules/attention.ts';
-import { toPoints, computeRates } from '../../src/features/overview/rules/figures.ts';
-import { toProviders } from '../../src/features/overview/rules/providers.ts';
+} from '../../../../src/features/overview/rules/attention.ts';
+import { toPoints, computeRates } from '../../../../src/features/overview/rules/figures.ts';
+import { toProviders } from '../../../../src/features/overview/rules/providers.ts';
 
 test.each(ATTENTION_KINDS)('%s has a text, a place and something to do', (kind) => {
   const item = attentionItem({ kind, name: 'name/of:it', count: 2000, since: null } as AttentionFact);
@@ -94,6 +94,7 @@ const minute = (n: number, more: object = {}) => ({
   waiting: null,
   running: null,
   firstChunkP95Ms: null,
+  isSimulated: false,
   turnP95Ms: null,
   ...more,
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { useApiRig } from './use-api-rig.ts';
+import { useApiRig } from '../../api/use-api-rig.ts';
 
 const holder = useApiRig();
 

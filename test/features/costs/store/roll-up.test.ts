@@ -2,22 +2,22 @@
 // Method: turns of several kinds run on a real database, and every answer is compared with a count
 // of the rows.
 import { beforeAll, describe, expect, test } from 'vitest';
-import { abortSession } from '../../src/kernel/effects/control.ts';
-import { retryTurn } from '../../src/kernel/turn/journal/retry-turn.ts';
-import { trimEvents } from '../../src/features/retention/rounds.ts';
-import { countExisting, countSessions, rollUp, trimUsage } from '../../src/features/costs/store/roll-up.ts';
-import type { ViewDatabase } from '../../src/database/page.ts';
-import { readScrapeFigures } from '../../src/features/overview/views/scrape-figures.ts';
-import { viewStats } from '../../src/features/overview/views/stats.ts';
-import type { UsageGroup } from '../../src/core/prices.ts';
-import { viewUsage } from '../../src/features/costs/views.ts';
-import { readModelCalls } from '../rows/calls.ts';
-import { readDeliveries } from '../rows/deliveries.ts';
-import { changeEvents, countEvents } from '../rows/events.ts';
-import { readInputs } from '../rows/inputs.ts';
-import { addSessions, readSessions } from '../rows/sessions.ts';
-import { earlier, grouped, not, replaced, sumOf } from '../rows/table.ts';
-import { countTurns, readTurns } from '../rows/turns.ts';
+import { abortSession } from '../../../../src/kernel/effects/control.ts';
+import { retryTurn } from '../../../../src/kernel/turn/journal/retry-turn.ts';
+import { trimEvents } from '../../../../src/features/retention/rounds.ts';
+import { countExisting, countSessions, rollUp, trimUsage } from '../../../../src/features/costs/store/roll-up.ts';
+import type { ViewDatabase } from '../../../../src/database/page.ts';
+import { readScrapeFigures } from '../../../../src/features/overview/views/scrape-figures.ts';
+import { viewStats } from '../../../../src/features/overview/views/stats.ts';
+import type { UsageGroup } from '../../../../src/core/prices.ts';
+import { viewUsage } from '../../../../src/features/costs/views.ts';
+import { readModelCalls } from '../../../rows/calls.ts';
+import { readDeliveries } from '../../../rows/deliveries.ts';
+import { changeEvents, countEvents } from '../../../rows/events.ts';
+import { readInputs } from '../../../rows/inputs.ts';
+import { addSessions, readSessions } from '../../../rows/sessions.ts';
+import { earlier, grouped, not, replaced, sumOf } from '../../../rows/table.ts';
+import { countTurns, readTurns } from '../../../rows/turns.ts';
 import {
   changeRollUpCursor,
   changeUsageBuckets,
@@ -26,11 +26,11 @@ import {
   readUsageBuckets,
   removeRowCounts,
   removeUsageBuckets,
-} from '../rows/usage.ts';
-import { withTestDatabase } from '../servers/postgres.ts';
-import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { createTurnRig, type TurnRig } from '../turn/turn-rig.ts';
-import { rollUpAll } from './roll-up-all.ts';
+} from '../../../rows/usage.ts';
+import { withTestDatabase } from '../../../servers/postgres.ts';
+import { shareAmongTests } from '../../../servers/share-among-tests.ts';
+import { createTurnRig, type TurnRig } from '../../../turn/turn-rig.ts';
+import { rollUpAll } from '../../../store/roll-up-all.ts';
 
 const EVER = { from: new Date(0), to: new Date(Date.now() + 86_400_000) };
 
