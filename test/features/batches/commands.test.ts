@@ -29,6 +29,17 @@ async function fileOf(lines: object[]): Promise<string> {
   return file;
 }
 
+/** Submits these items, to be asked live; resolves with the id of the batch. */
+const submitted = async (...items: object[]): Promise<string> =>
+  (await batch('submit', await fileOf(items), '--via', 'live')).stdout.trim();
+
+/** The same, and runs it to its end. */
+async function ended(...items: object[]): Promise<string> {
+  const id = await submitted(...items);
+  await batchRig(shared.rig).run(id);
+  return id;
+}
+
 /** Runs rounds and turns until a command has ended. */
 async function working<Result>(command: Promise<Result>): Promise<Result> {
   const batches = batchRig(shared.rig);
@@ -75,8 +86,7 @@ test('submit --deadline takes a duration or a number of seconds', async () => {
 });
 
 test('a batch is listed, shown, paused, resumed, cancelled and watched', async () => {
-  const file = await fileOf([{ text: 'one' }, { text: 'two' }]);
-  const id = (await batch('submit', file, '--via', 'live')).stdout.trim();
+  const id = await submitted({ text: 'one' }, { text: 'two' });
   expect((await batch('pause', id)).stdout).toContain('paused');
   expect((await batch('list', '--status', 'paused', '--json')).stdout).toContain(id);
   expect((await batch('show', id)).stdout).toContain('2 total, 2 pending');
@@ -105,9 +115,7 @@ test('a batch is listed, shown, paused, resumed, cancelled and watched', async (
 });
 
 test('results --out continues a file where it has no gap', async () => {
-  const file = await fileOf([{ text: 'one' }, { text: 'two' }, { text: 'three' }]);
-  const id = (await batch('submit', file, '--via', 'live')).stdout.trim();
-  await batchRig(shared.rig).run(id);
+  const id = await ended({ text: 'one' }, { text: 'two' }, { text: 'three' });
   const whole = (await batch('results', id)).stdout;
   expect(whole.trim().split('\n')).toHaveLength(3);
   const out = join(folder, 'results.jsonl');
@@ -119,13 +127,8 @@ test('results --out continues a file where it has no gap', async () => {
 });
 
 test('results --out continues no file of another batch or format', async () => {
-  const run = async () => {
-    const file = await fileOf([{ text: 'one' }, { text: 'two' }]);
-    const id = (await batch('submit', file, '--via', 'live')).stdout.trim();
-    await batchRig(shared.rig).run(id);
-    return id;
-  };
-  const [first, second] = [await run(), await run()];
+  const items = [{ text: 'one' }, { text: 'two' }];
+  const [first, second] = [await ended(...items), await ended(...items)];
   const out = join(folder, 'yesterday.jsonl');
   await batch('results', first, '--out', out);
   const before = await readFile(out, 'utf8');
@@ -143,9 +146,7 @@ test('results --out continues no file of another batch or format', async () => {
 });
 
 test('results --out continues no file whose costs are those of earlier prices', async () => {
-  const file = await fileOf([{ text: 'one' }, { text: 'two' }]);
-  const id = (await batch('submit', file, '--via', 'live')).stdout.trim();
-  await batchRig(shared.rig).run(id);
+  const id = await ended({ text: 'one' }, { text: 'two' });
   const out = join(folder, 'earlier-prices.jsonl');
   await batch('results', id, '--out', out);
   const before = await readFile(out, 'utf8');
@@ -158,10 +159,8 @@ test('results --out continues no file whose costs are those of earlier prices', 
 test.each(['holdfast', 'openai'])(
   'results --out in the format %s reads items again that have failed',
   async (format) => {
-    const file = await fileOf([{ text: 'one' }, { text: '[[error: 400 times=always]]' }, { text: 'three' }]);
-    const id = (await batch('submit', file, '--via', 'live')).stdout.trim();
+    const id = await ended({ text: 'one' }, { text: '[[error: 400 times=always]]' }, { text: 'three' });
     const batches = batchRig(shared.rig);
-    await batches.run(id);
     const out = join(folder, `failed-${format}.jsonl`);
     await batch('results', id, '--format', format, '--out', out);
     await batch('retry-failed', id);

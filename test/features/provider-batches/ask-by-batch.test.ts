@@ -41,20 +41,21 @@ const note: Tool = {
 };
 
 let rig: TurnRig;
+let worker: ReturnType<TurnRig['worker']>;
 
 shareAmongTests(async (onEnd) => {
   const database = await withTestDatabase();
   onEnd(() => database.drop());
   rig = await createTurnRig(database.url, { tools: [note] });
   onEnd(() => rig.close());
+  worker = rig.worker();
 });
 
-type Worker = ReturnType<TurnRig['worker']>;
-
-const views = () => rig.database.views;
+const messageOf = (id: string) => viewMessage(rig.database.views, id);
+const turnOf = (id: string) => viewTurn(rig.database.views, id);
 
 /** Sends a message that uses the provider lane, and runs its turn until it waits. */
-async function parked(name: string, worker: Worker, more: Partial<InboundMessage> = {}) {
+async function parked(name: string, more: Partial<InboundMessage> = {}) {
   const messageId = await rig.send(name, `hello ${name}`, { via: 'provider-batch', ...more });
   expect(await worker.run(name)).toMatchObject({ kind: 'parked', after: { rings: [] } });
   const turn = (await readTurns(rig, { sessionId: await rig.sessionOf(name) }, 'id')).at(-1);
@@ -64,6 +65,18 @@ async function parked(name: string, worker: Worker, more: Partial<InboundMessage
 const requestsOf = (turnId: string) => readProviderRequests(rig, { turnId }, 'callNo', 'status', 'result');
 
 const doorbellsOf = async (name: string) => readDoorbells(rig, { sessionId: await rig.sessionOf(name) }, 'sessionId');
+
+const OVERLOADED = {
+  status: 'errored',
+  result: null,
+  error: { type: 'overloaded_error', message: 'Overloaded' },
+} as const;
+
+/** The calls of the tool that an answer can have. */
+const noteCall = (word: string) => ({ type: 'tool_use', id: `toolu_${word}`, name: 'note', input: { word } });
+
+const countEvents = async (turnId: string, type: string) =>
+  (await readEvents(rig, { turnId }, 'type')).filter((row) => row['type'] === type).length;
 
 /** Stores an answer to the last request of a turn, as the poller does. */
 async function answer(turnId: string, content: object[], stopReason = 'end_turn') {
@@ -104,28 +117,27 @@ const text = (words: string) => [{ type: 'text', text: words }];
 
 describe('a turn by way of a batch of the provider', () => {
   test('is parked after its request is stored, and no model is called', async () => {
-    const worker = rig.worker();
     const before = rig.scripted.requestCount;
-    const { messageId, turnId } = await parked('hop', worker);
+    const { messageId, turnId } = await parked('hop');
     expect(rig.scripted.requestCount).toBe(before);
     expect(await requestsOf(turnId)).toEqual([{ callNo: 1, status: 'queued', result: null }]);
     expect(await doorbellsOf('hop')).toEqual([]);
     const why = { code: 'provider_batch', by: 'anthropic', until: null };
-    expect(await viewTurn(views(), turnId)).toMatchObject({ status: 'parked', attempt: 1, why });
-    expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'claimed', why });
+    expect(await turnOf(turnId)).toMatchObject({ status: 'parked', attempt: 1, why });
+    expect(await messageOf(messageId)).toMatchObject({ status: 'claimed', why });
   });
 
   test('runs its tools after each answer and ends with the last one, as a live turn does (G11)', async () => {
-    const worker = rig.worker();
-    const { messageId, turnId } = await parked('tools', worker);
-    const call = { type: 'tool_use', id: 'toolu_1', name: 'note', input: { word: 'one' } };
-    expect(await answer(turnId, [...text('I note it.'), call], 'tool_use')).toMatchObject({ after: { rings: [{}] } });
+    const { messageId, turnId } = await parked('tools');
+    expect(await answer(turnId, [...text('I note it.'), noteCall('one')], 'tool_use')).toMatchObject({
+      after: { rings: [{}] },
+    });
     expect(await worker.run('tools')).toMatchObject({ kind: 'parked' });
     expect(effects).toContainEqual({ word: 'one' });
     expect(await requestsOf(turnId)).toMatchObject([{ status: 'answered' }, { status: 'queued', result: null }]);
     await answer(turnId, text('done'));
     expect(await worker.run('tools')).toMatchObject({ kind: 'ended' });
-    expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'answered', reply: 'done' });
+    expect(await messageOf(messageId)).toMatchObject({ status: 'answered', reply: 'done' });
     expect(await requestsOf(turnId)).toEqual([
       { callNo: 1, status: 'answered', result: null },
       { callNo: 2, status: 'answered', result: null },
@@ -135,19 +147,15 @@ describe('a turn by way of a batch of the provider', () => {
       { callNo: 1, tier: 'batch', inputTokens: 10 },
       { callNo: 2, tier: 'batch', inputTokens: 10 },
     ]);
-    const types = await readEvents(rig, { turnId }, 'type');
-    const count = (type: string) => types.filter((row) => row['type'] === type).length;
-    expect([count('turn.parked'), count('turn.resumed'), count('model.started'), count('model.ended')]).toEqual([
-      2, 2, 2, 2,
-    ]);
-    expect(await viewTurn(views(), turnId)).toMatchObject({ attempt: 1 });
+    for (const type of ['turn.parked', 'turn.resumed', 'model.started', 'model.ended'])
+      expect(await countEvents(turnId, type)).toBe(2);
+    expect(await turnOf(turnId)).toMatchObject({ attempt: 1 });
   });
 
   test('asks for the form of its answer, and for its correction, in the requests of the batch', async () => {
-    const worker = rig.worker();
     const properties = { n: { type: 'integer' } };
     const schema = { type: 'object', properties, required: ['n'], additionalProperties: false };
-    const { turnId } = await parked('formed', worker, { options: { responseFormat: { type: 'json_schema', schema } } });
+    const { turnId } = await parked('formed', { options: { responseFormat: { type: 'json_schema', schema } } });
     const expectForm = async () => {
       const [queued] = await readProviderRequests(rig, { turnId, status: 'queued' }, 'params');
       const form = { output_config: { format: { type: 'json_schema', schema } } };
@@ -159,31 +167,27 @@ describe('a turn by way of a batch of the provider', () => {
     await expectForm();
     await answer(turnId, text('{"n": 1}'));
     expect(await worker.run('formed')).toMatchObject({ kind: 'ended' });
-    expect(await viewTurn(views(), turnId)).toMatchObject({ status: 'completed', output: { n: 1 }, stepCount: 2 });
+    expect(await turnOf(turnId)).toMatchObject({ status: 'completed', output: { n: 1 }, stepCount: 2 });
   });
 
   test('asks again after a temporary error, and fails after a permanent one (G16)', async () => {
-    const worker = rig.worker();
-    const { messageId, turnId } = await parked('refused', worker);
-    const overloaded = { type: 'overloaded_error', message: 'Overloaded' };
-    await finish(turnId, 1, { status: 'errored', result: null, error: overloaded });
+    const { messageId, turnId } = await parked('refused');
+    await finish(turnId, 1, OVERLOADED);
     expect(await worker.run('refused')).toMatchObject({ kind: 'parked' });
     expect(await requestsOf(turnId)).toMatchObject([{ status: 'errored' }, { callNo: 2, status: 'queued' }]);
     expect(await readTurns(rig, { id: turnId }, 'retries')).toEqual([{ retries: 1 }]);
     const invalid = { type: 'invalid_request_error', message: 'max_tokens is too large' };
     await finish(turnId, 2, { status: 'errored', result: null, error: invalid });
     expect(await worker.run('refused')).toMatchObject({ kind: 'ended' });
-    expect(await viewMessage(views(), messageId)).toMatchObject({
+    expect(await messageOf(messageId)).toMatchObject({
       status: 'failed',
       error: { code: 'model_invalid_request' },
     });
   });
 
   test('stores a refused call and charges its retry also when the next call is made live (G16)', async () => {
-    const worker = rig.worker();
-    const { messageId, turnId } = await parked('refused-late', worker);
-    const overloaded = { type: 'overloaded_error', message: 'Overloaded' };
-    await finish(turnId, 1, { status: 'errored', result: null, error: overloaded });
+    const { messageId, turnId } = await parked('refused-late');
+    await finish(turnId, 1, OVERLOADED);
     await passDeadline(messageId);
     expect(await worker.run('refused-late')).toMatchObject({ kind: 'ended' });
     expect(await readModelCalls(rig, { turnId }, 'callNo', 'status', 'tier')).toEqual([
@@ -197,49 +201,44 @@ describe('a turn by way of a batch of the provider', () => {
   });
 
   test('makes no live call after the deadline if it may not fall back to one', async () => {
-    const worker = rig.worker();
-    const { messageId, turnId } = await parked('no-fallback', worker);
+    const { messageId, turnId } = await parked('no-fallback');
     await changeInputs(rig, { id: messageId }, { body: withFields({ fallback: 'fail' }) });
-    const call = { type: 'tool_use', id: 'toolu_1', name: 'note', input: { word: 'late' } };
-    await answer(turnId, [call], 'tool_use');
+    await answer(turnId, [noteCall('late')], 'tool_use');
     await passDeadline(messageId);
     const before = rig.scripted.requestCount;
     expect(await worker.run('no-fallback')).toMatchObject({ kind: 'ended' });
     expect(rig.scripted.requestCount).toBe(before);
-    expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'failed', error: { code: 'expired' } });
+    expect(await messageOf(messageId)).toMatchObject({ status: 'failed', error: { code: 'expired' } });
     expect(await readModelCalls(rig, { turnId }, 'callNo', 'status', 'tier')).toEqual([
       { callNo: 1, status: 'ok', tier: 'batch' },
     ]);
   });
 
   test('uses an answer that came before the deadline also when it is claimed after it', async () => {
-    const worker = rig.worker();
-    const { messageId, turnId } = await parked('just-in-time', worker);
+    const { messageId, turnId } = await parked('just-in-time');
     await answer(turnId, text('in time'));
     await changeInputs(rig, { id: messageId }, { body: withFields({ fallback: 'fail', expiresAt: 1 }) });
     expect(await worker.run('just-in-time')).toMatchObject({ kind: 'ended' });
-    expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'answered', reply: 'in time' });
+    expect(await messageOf(messageId)).toMatchObject({ status: 'answered', reply: 'in time' });
   });
 
   test('waits for an unavailable model as long as any turn does, after a day in the lane (G33)', async () => {
-    const worker = rig.worker();
-    const { messageId, turnId } = await parked('late-outage', worker, { text: '[[error: 529]] [[reply: back]]' });
+    const { messageId, turnId } = await parked('late-outage', { text: '[[error: 529]] [[reply: back]]' });
     await passDeadline(messageId);
     await changeProviderRequests(rig, { turnId }, { status: 'live' });
     await changeTurns(rig, { id: turnId }, { parkSince: earlier('2 days') });
     await rig.send('late-outage', 'wakes it', { mode: 'followup' });
     expect(await worker.run('late-outage')).toMatchObject({ kind: 'parked' });
-    expect(await viewTurn(views(), turnId)).toMatchObject({ status: 'parked', why: { code: 'model_away' } });
+    expect(await turnOf(turnId)).toMatchObject({ status: 'parked', why: { code: 'model_away' } });
     await changeDoorbells(rig, { sessionId: await rig.sessionOf('late-outage') }, { dueAt: now });
     expect(await worker.run('late-outage')).toMatchObject({ kind: 'ended' });
-    expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'answered', reply: 'back' });
+    expect(await messageOf(messageId)).toMatchObject({ status: 'answered', reply: 'back' });
   });
 
   test('is not parked for an answer that arrived while it was being parked', async () => {
-    const worker = rig.worker();
-    const { turnId } = await parked('race', worker);
+    const { turnId } = await parked('race');
     await rig.send('race', 'and more', { mode: 'followup' });
-    const { runs } = await claimedWhile(worker, 'race', () => answer(turnId, text('in time')));
+    const { runs } = await claimedWhile('race', () => answer(turnId, text('in time')));
     expect(runs).toMatchObject({ kind: 'parked', after: { rings: [{}] } });
     expect(await doorbellsOf('race')).toHaveLength(1);
     expect(await worker.run('race')).toMatchObject({ kind: 'ended' });
@@ -249,10 +248,9 @@ describe('a turn by way of a batch of the provider', () => {
     'is not parked for an answer that arrived between its request and its park (counted: %s)',
     async (isCounted) => {
       const name = `race-${isCounted}`;
-      const worker = rig.worker();
       await rig.send(name, `hello ${name}`, { via: 'provider-batch' });
       const sessionId = await rig.sessionOf(name);
-      const { runs } = await claimedWhile(worker, name, async () => {
+      const { runs } = await claimedWhile(name, async () => {
         const [turn] = await readTurns(rig, { sessionId }, 'id');
         expect(await answer(String(turn?.['id']), text('at once'))).toMatchObject({ after: { rings: [] } });
         // A scheduler of version 0.1.0 does not count it.
@@ -264,65 +262,43 @@ describe('a turn by way of a batch of the provider', () => {
   );
 
   test('asks once when its worker is lost between the request and the park (G2, G16)', async () => {
-    const lost = rig.worker();
-    const messageId = await rig.send('lost-park', 'hello', { via: 'provider-batch' });
-    const sessionId = await rig.sessionOf('lost-park');
-    const { promise: isLost, resolve: lose } = Promise.withResolvers<void>();
-    lost.context.store.parkTurn = () => (lose(), new Promise(() => undefined));
-    void lost.run('lost-park');
-    await isLost;
-    lost.stop();
+    const { messageId, sessionId } = await lostBeforePark('lost-park');
     await changeSessions(rig, { id: sessionId }, { leaseExpiresAt: now });
-    const next = rig.worker();
-    expect(await next.run('lost-park')).toMatchObject({ kind: 'parked', after: { rings: [] } });
+    expect(await worker.run('lost-park')).toMatchObject({ kind: 'parked', after: { rings: [] } });
     const [turn] = await readTurns(rig, { sessionId }, 'id', 'calls', 'attempt');
     expect(turn).toMatchObject({ calls: 1, attempt: 2 });
     const turnId = String(turn?.['id']);
     expect(await requestsOf(turnId)).toEqual([{ callNo: 1, status: 'queued', result: null }]);
     await answer(turnId, text('asked once'));
-    expect(await next.run('lost-park')).toMatchObject({ kind: 'ended' });
-    expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'answered', reply: 'asked once' });
-    const events = (await readEvents(rig, { turnId }, 'type')).map((row) => row['type']);
-    expect(events.filter((type) => type === 'model.started')).toHaveLength(1);
-    expect(events.filter((type) => type === 'turn.parked')).toHaveLength(1);
+    expect(await worker.run('lost-park')).toMatchObject({ kind: 'ended' });
+    expect(await messageOf(messageId)).toMatchObject({ status: 'answered', reply: 'asked once' });
+    for (const type of ['model.started', 'turn.parked']) expect(await countEvents(turnId, type)).toBe(1);
   });
 
   test('uses an answer that came before the turn of a lost worker was parked', async () => {
-    const lost = rig.worker();
-    const messageId = await rig.send('never-parked', 'hello', { via: 'provider-batch' });
-    const sessionId = await rig.sessionOf('never-parked');
-    const { promise: isLost, resolve: lose } = Promise.withResolvers<void>();
-    lost.context.store.parkTurn = () => (lose(), new Promise(() => undefined));
-    void lost.run('never-parked');
-    await isLost;
-    lost.stop();
+    const { messageId, sessionId } = await lostBeforePark('never-parked');
     const [turn] = await readTurns(rig, { sessionId }, 'id');
     await changeSessions(rig, { id: sessionId }, { leaseExpiresAt: ago('1 second') });
-    expect(await answer(String(turn?.['id']), text('without a park'))).toMatchObject({
-      after: { rings: [{ sessionId }] },
-    });
-    expect(await rig.worker().run('never-parked')).toMatchObject({ kind: 'ended' });
-    expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'answered', reply: 'without a park' });
+    const rung = { after: { rings: [{ sessionId }] } };
+    expect(await answer(String(turn?.['id']), text('without a park'))).toMatchObject(rung);
+    expect(await worker.run('never-parked')).toMatchObject({ kind: 'ended' });
+    expect(await messageOf(messageId)).toMatchObject({ status: 'answered', reply: 'without a park' });
   });
 
   test('stores its request once when the statement is sent again after an unknown COMMIT (G23)', async () => {
-    const worker = rig.worker();
-    const { turnId } = await parked('twice', worker);
-    const call = { type: 'tool_use', id: 'toolu_3', name: 'note', input: { word: 'three' } };
-    await answer(turnId, [call], 'tool_use');
+    const { turnId } = await parked('twice');
+    await answer(turnId, [noteCall('three')], 'tool_use');
     const resent = interceptHot((sql) => sql.includes('/* store-request */'));
     expect(await worker.run('twice')).toMatchObject({ kind: 'parked' });
     expect(resent()).toBe(2);
     expect(await requestsOf(turnId)).toMatchObject([{ status: 'answered' }, { callNo: 2, status: 'queued' }]);
     expect(await readTurns(rig, { id: turnId }, 'calls')).toEqual([{ calls: 2 }]);
-    const events = (await readEvents(rig, { turnId }, 'type')).map((row) => row['type']);
-    expect(events.filter((type) => type === 'model.started')).toHaveLength(2);
+    expect(await countEvents(turnId, 'model.started')).toBe(2);
   });
 
   test('leaves the lane earlier before its deadline when recent submissions took longer', async () => {
-    const worker = rig.worker();
     const leavesBeforeMs = async (name: string) => {
-      const { turnId } = await parked(name, worker);
+      const { turnId } = await parked(name);
       const [input] = await readInputs(rig, { turnId }, 'receivedAt');
       const [request] = await readProviderRequests(rig, { turnId }, 'leaveAt');
       return rig.config.batches.deadlineSeconds * 1000 + Number(input?.receivedAt) - Number(request?.leaveAt);
@@ -335,14 +311,25 @@ describe('a turn by way of a batch of the provider', () => {
   });
 
   test('makes a live call once its deadline is near', async () => {
-    const worker = rig.worker();
-    const { messageId, turnId } = await parked('late', worker);
+    const { messageId, turnId } = await parked('late');
     await changeProviderRequests(rig, { turnId }, { status: 'live' });
     await rig.send('late', 'wakes it', { mode: 'followup' });
     expect(await worker.run('late')).toMatchObject({ kind: 'ended' });
-    expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'answered' });
+    expect(await messageOf(messageId)).toMatchObject({ status: 'answered' });
   });
 });
+
+/** Sends a message whose worker is lost after its request was stored, before its turn is parked. */
+async function lostBeforePark(name: string) {
+  const lost = rig.worker();
+  const messageId = await rig.send(name, 'hello', { via: 'provider-batch' });
+  const { promise: isLost, resolve: lose } = Promise.withResolvers<void>();
+  lost.context.store.parkTurn = () => (lose(), new Promise(() => undefined));
+  void lost.run(name);
+  await isLost;
+  lost.stop();
+  return { messageId, sessionId: await rig.sessionOf(name) };
+}
 
 /** Loses the answer of the next such statement, once; resolves with how often it was sent. */
 function interceptHot(isMeant: (sql: string) => boolean): () => number {
@@ -362,7 +349,7 @@ function interceptHot(isMeant: (sql: string) => boolean): () => number {
 }
 
 /** Runs a turn whose park is held back until `act` is done. */
-async function claimedWhile(worker: Worker, name: string, act: () => Promise<unknown>) {
+async function claimedWhile(name: string, act: () => Promise<unknown>) {
   const { store } = worker.context;
   const parkTurn = store.parkTurn;
   worker.context.store = {
@@ -379,11 +366,10 @@ async function claimedWhile(worker: Worker, name: string, act: () => Promise<unk
 
 describe('a turn that waits for a batch of the provider', () => {
   test('is ended by a stop of its session and by a stop of the turn, and its request is dropped (G24)', async () => {
-    const worker = rig.worker();
-    const first = await parked('stop', worker);
+    const first = await parked('stop');
     const stopped = await abortSession(rig, { sessionKey: 'agent:main:stop', keepQueued: false });
     expect(stopped).toMatchObject({ aborted: first.turnId, after: { rings: [{}] } });
-    const second = await parked('stop-turn', worker);
+    const second = await parked('stop-turn');
     expect(await abortTurn(rig.database, { turnId: second.turnId })).toMatchObject({
       kind: 'stopped',
       after: { rings: [{}] },
@@ -394,52 +380,48 @@ describe('a turn that waits for a batch of the provider', () => {
     ] as const) {
       expect(await worker.run(name)).toMatchObject({ kind: 'ended' });
       expect(await requestsOf(turnId)).toMatchObject([{ status: 'dropped' }]);
-      expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'cancelled' });
+      expect(await messageOf(messageId)).toMatchObject({ status: 'cancelled' });
       expect(await doorbellsOf(name)).toEqual([]);
     }
   });
 
   test('is ended by a message of mode interrupt, which is answered next (G24)', async () => {
-    const worker = rig.worker();
-    const { turnId, messageId } = await parked('interrupt', worker);
+    const { turnId, messageId } = await parked('interrupt');
     const next = await rig.send('interrupt', 'no, this [[reply: this]]', { mode: 'interrupt' });
     expect(await worker.run('interrupt')).toMatchObject({ kind: 'ended' });
     expect(await requestsOf(turnId)).toMatchObject([{ status: 'dropped' }]);
-    expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'cancelled' });
+    expect(await messageOf(messageId)).toMatchObject({ status: 'cancelled' });
     expect(await worker.run('interrupt')).toMatchObject({ kind: 'ended' });
-    expect(await viewMessage(views(), next)).toMatchObject({ status: 'answered', reply: 'this' });
+    expect(await messageOf(next)).toMatchObject({ status: 'answered', reply: 'this' });
   });
 
   test('takes a message of mode steer after the answer, and is not charged for the check (G3, G16)', async () => {
-    const worker = rig.worker();
-    const { turnId } = await parked('steer', worker);
+    const { turnId } = await parked('steer');
     const steered = await rig.send('steer', 'and also this', { mode: 'steer' });
     expect(await worker.run('steer')).toMatchObject({ kind: 'parked', after: { rings: [] } });
     expect(await requestsOf(turnId)).toMatchObject([{ callNo: 1, status: 'queued' }]);
     expect(await readTurns(rig, { id: turnId }, 'calls')).toEqual([{ calls: 1 }]);
-    await answer(turnId, [{ type: 'tool_use', id: 'toolu_2', name: 'note', input: { word: 'two' } }], 'tool_use');
+    await answer(turnId, [noteCall('two')], 'tool_use');
     expect(await worker.run('steer')).toMatchObject({ kind: 'parked' });
-    expect(await viewMessage(views(), steered)).toMatchObject({ status: 'claimed', turnId });
+    expect(await messageOf(steered)).toMatchObject({ status: 'claimed', turnId });
     await answer(turnId, text('both'));
     expect(await worker.run('steer')).toMatchObject({ kind: 'ended' });
-    expect(await viewMessage(views(), steered)).toMatchObject({ status: 'answered', reply: 'both' });
+    expect(await messageOf(steered)).toMatchObject({ status: 'answered', reply: 'both' });
   });
 
   test('lets an ordinary message wait for its end', async () => {
-    const worker = rig.worker();
-    const { turnId } = await parked('followup', worker);
+    const { turnId } = await parked('followup');
     const next = await rig.send('followup', 'next [[reply: second]]', { mode: 'followup' });
     expect(await worker.run('followup')).toMatchObject({ kind: 'parked' });
-    expect(await viewMessage(views(), next)).toMatchObject({ status: 'waiting' });
+    expect(await messageOf(next)).toMatchObject({ status: 'waiting' });
     await answer(turnId, text('first'));
     expect(await worker.run('followup')).toMatchObject({ kind: 'ended', after: { rings: [{}] } });
     expect(await worker.run('followup')).toMatchObject({ kind: 'ended' });
-    expect(await viewMessage(views(), next)).toMatchObject({ status: 'answered', reply: 'second' });
+    expect(await messageOf(next)).toMatchObject({ status: 'answered', reply: 'second' });
   });
 
   test('refuses a reset until it is stopped, and then a new transcript begins (G15)', async () => {
-    const worker = rig.worker();
-    await parked('reset', worker);
+    await parked('reset');
     expect(await resetSession(rig.database, 'agent:main:reset', null)).toMatchObject({ kind: 'running' });
     await abortSession(rig, { sessionKey: 'agent:main:reset', keepQueued: true });
     await worker.run('reset');
@@ -447,19 +429,17 @@ describe('a turn that waits for a batch of the provider', () => {
   });
 
   test('lets a compaction wait for its end', async () => {
-    const worker = rig.worker();
-    const { turnId } = await parked('compact', worker);
+    const { turnId } = await parked('compact');
     const compaction = await rig.send('compact', '', {}, 'compaction');
     expect(await worker.run('compact')).toMatchObject({ kind: 'parked' });
     await answer(turnId, text('first'));
     expect(await worker.run('compact')).toMatchObject({ kind: 'ended', after: { rings: [{}] } });
     expect(await worker.run('compact')).toMatchObject({ kind: 'ended' });
-    expect(await viewMessage(views(), compaction)).toMatchObject({ status: 'answered' });
+    expect(await messageOf(compaction)).toMatchObject({ status: 'answered' });
   });
 
   test('is retried only after it was stopped, with a new request (G17)', async () => {
-    const worker = rig.worker();
-    const { turnId, messageId } = await parked('retry', worker);
+    const { turnId, messageId } = await parked('retry');
     expect(await retryTurn(rig.database, turnId)).toMatchObject({ kind: 'conflict' });
     await abortTurn(rig.database, { turnId });
     await worker.run('retry');
@@ -468,6 +448,6 @@ describe('a turn that waits for a batch of the provider', () => {
     const turn = (await readTurns(rig, { sessionId: await rig.sessionOf('retry') }, 'id')).at(-1);
     await answer(String(turn?.['id']), text('again'));
     expect(await worker.run('retry')).toMatchObject({ kind: 'ended' });
-    expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'answered', reply: 'again' });
+    expect(await messageOf(messageId)).toMatchObject({ status: 'answered', reply: 'again' });
   });
 });
