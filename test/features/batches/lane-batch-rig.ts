@@ -2,18 +2,13 @@
 // and of the turns happen when a test asks for them.
 import { budgetBookOf } from '../../../src/features/budgets/rounds.ts';
 import { expect } from 'vitest';
-import { priceBookOf } from '../../../src/config.ts';
-import { systemClock } from '../../../src/clock.ts';
-import { createLogger } from '../../../src/logger.ts';
-import { newId } from '../../../src/ids.ts';
 import { wakeBudgetWaiters } from '../../../src/features/budgets/store/reservations.ts';
-import { createAnthropicBatches } from '../../../src/features/provider-batches/anthropic-batches.ts';
 import { collectRequests } from '../../../src/features/provider-batches/collect-requests.ts';
 import { followSubmission } from '../../../src/features/provider-batches/follow-submission.ts';
 import type { LaneParts } from '../../../src/features/provider-batches/lane-parts.ts';
 import type { ApiRig } from '../../api/api-rig.ts';
 import { readDueSessions } from '../../rows/doorbells.ts';
-import { QUICK } from '../provider-batches/lane-rig.ts';
+import { laneParts, QUICK } from '../provider-batches/lane-rig.ts';
 import { batchRig } from './batch-rig.ts';
 
 /** Makes it around an API rig. */
@@ -22,20 +17,9 @@ export function laneBatchRig(rig: ApiRig) {
   const batches = batchRig(rig);
   const worker = turns.worker();
 
-  function laneParts(more: Partial<LaneParts> = {}): LaneParts {
-    return {
-      database: turns.database,
-      publish: context.service.publish,
-      logger: createLogger({ level: 'silent', format: 'json', name: 'test' }),
-      config: { ...turns.config, batches: QUICK },
-      port: createAnthropicBatches({ apiKey: 'test', baseUrl: turns.scripted.url }),
-      prices: priceBookOf(turns.config),
-      owner: newId<string>(),
-      leaseMs: 15_000,
-      clock: systemClock,
-      ...more,
-    };
-  }
+  const { publish } = context.service;
+  const lanePartsOf = (more: Partial<LaneParts> = {}): LaneParts =>
+    laneParts(turns, { publish, config: { ...turns.config, batches: QUICK }, ...more });
 
   /** Runs the turns of every session that is due. */
   async function runDue(): Promise<void> {
@@ -47,12 +31,12 @@ export function laneBatchRig(rig: ApiRig) {
    */
   async function runByLane(
     id: string,
-    { lane = laneParts(), answered = Infinity }: { lane?: LaneParts; answered?: number } = {},
+    { lane = lanePartsOf(), answered = Infinity }: { lane?: LaneParts; answered?: number } = {},
   ) {
     const isDone = async (): Promise<boolean> => {
       for (const process of [context.service, turns]) await budgetBookOf(process).read();
       await batches.round();
-      context.service.publish(await wakeBudgetWaiters(turns.database));
+      publish(await wakeBudgetWaiters(turns.database));
       await runDue();
       await collectRequests(lane);
       await followSubmission(lane);
@@ -63,5 +47,5 @@ export function laneBatchRig(rig: ApiRig) {
     return await batches.show(id);
   }
 
-  return { ...batches, laneParts, runDue, runByLane };
+  return { ...batches, laneParts: lanePartsOf, runDue, runByLane };
 }

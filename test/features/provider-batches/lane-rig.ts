@@ -15,7 +15,7 @@ import type { LaneParts } from '../../../src/features/provider-batches/lane-part
 import { readDueSessions } from '../../rows/doorbells.ts';
 import { countInputs } from '../../rows/inputs.ts';
 import { readProviderBatches } from '../../rows/provider-batches.ts';
-import { createTurnRig } from '../../turn/turn-rig.ts';
+import { createTurnRig, type TurnRig } from '../../turn/turn-rig.ts';
 
 export type LaneRig = Awaited<ReturnType<typeof createLaneRig>>;
 
@@ -26,6 +26,25 @@ export const QUICK = {
   pollMs: { min: 1, max: 5 },
   settleMs: 200,
 };
+
+/** A lane as if in its own process. */
+export function laneParts(
+  { database, config, scripted }: Pick<TurnRig, 'database' | 'config' | 'scripted'>,
+  more: Partial<LaneParts> = {},
+): LaneParts {
+  return {
+    database,
+    publish: (result) => result,
+    logger: createLogger({ level: 'silent', format: 'json', name: 'test' }),
+    config,
+    port: createAnthropicBatches({ apiKey: 'test', baseUrl: scripted.url }),
+    prices: priceBookOf(config),
+    owner: newId<string>(),
+    leaseMs: 15_000,
+    clock: systemClock,
+    ...more,
+  };
+}
 
 /** Makes the rig; `close` when done. */
 export async function createLaneRig(
@@ -38,21 +57,7 @@ export async function createLaneRig(
   const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
   const port = createAnthropicBatches({ apiKey: 'test', baseUrl: turns.scripted.url });
 
-  /** A lane as if in its own process. */
-  function lane(more: Partial<LaneParts> = {}): LaneParts {
-    return {
-      database: turns.database,
-      publish: (result) => result,
-      logger,
-      config: turns.config,
-      port,
-      prices: priceBookOf(turns.config),
-      owner: newId<string>(),
-      leaseMs: 15_000,
-      clock: systemClock,
-      ...more,
-    };
-  }
+  const lane = (more: Partial<LaneParts> = {}): LaneParts => laneParts(turns, { logger, port, ...more });
 
   /** Runs every due session; resolves with their number. */
   async function runDue(): Promise<number> {

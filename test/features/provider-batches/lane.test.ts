@@ -141,16 +141,12 @@ describe('by way of message batches', () => {
     expect(failed).toEqual([{ code: 'model_invalid_request' }]);
   });
 
-  test('a submission that is refused with 429 is made again after retry-after', async () => {
-    const ids = await sendMany(2);
-    rig.scripted.batches.faults = { ...NO_FAULTS, refusals: 1, refuseStatus: 429, retryAfter: 0 };
-    await rig.untilSettled(rig.lane());
-    expect(await repliesOf(ids)).toEqual(repliesExpected(2));
-  });
-
-  test('results whose stream breaks are read again', async () => {
+  test.each([
+    ['a submission that is refused with 429 is made', { refusals: 1, refuseStatus: 429, retryAfter: 0 }],
+    ['results whose stream breaks are read', { brokenResults: 2 }],
+  ])('%s again', async (_name, faults) => {
     const ids = await sendMany(3);
-    rig.scripted.batches.faults = { ...NO_FAULTS, brokenResults: 2 };
+    rig.scripted.batches.faults = { ...NO_FAULTS, ...faults };
     await rig.untilSettled(rig.lane());
     expect(await repliesOf(ids)).toEqual(repliesExpected(3));
   });

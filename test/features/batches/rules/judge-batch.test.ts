@@ -26,60 +26,58 @@ const running: BatchState = {
   isWayChosen: false,
 };
 
-test.each([
-  ['completed', { answered: 90, silent: 10 }],
-  ['partly', { answered: 99, failed: 1 }],
-  ['failed', { failed: 99, expired: 1 }],
-  ['cancelled', { cancelled: 100 }],
-])('a batch of which every item has ended is %s', (outcome, counts) => {
-  expect(judgeBatch({ ...running, inFlight: 0, ...counts })).toEqual({ kind: 'end', outcome });
+const end = (outcome: string) => ({ kind: 'end', outcome });
+const pause = (reason: string) => ({ kind: 'pause', reason });
+const CONTINUE = { kind: 'continue' };
+const RESUME = { kind: 'resume' };
+
+const tooMany = 'x'.repeat(FAILURE_WINDOW / 2 + 1) + '.'.repeat(FAILURE_WINDOW / 2 - 1);
+/** All items have ended, and what they have started has not. */
+const following = { inFlight: 0, answered: 60, failed: 40, recent: 'x'.repeat(FAILURE_WINDOW), followUps: 1 };
+const atCap = { costMicros: 5, maxCostMicros: 5 };
+const paused = { status: 'paused', pauseReason: 'cost_cap', maxCostMicros: 5, isCapFreed: true } as const;
+
+test.each<[string, Partial<BatchState>, object]>([
+  ['with a reply or a silence for each item is completed', { inFlight: 0, answered: 90, silent: 10 }, end('completed')],
+  ['with a failure is partly completed', { inFlight: 0, answered: 99, failed: 1 }, end('partly')],
+  ['without a reply has failed', { inFlight: 0, failed: 99, expired: 1 }, end('failed')],
+  ['whose items were cancelled is cancelled', { inFlight: 0, cancelled: 100 }, end('cancelled')],
+  ['waits for what its items have started', following, CONTINUE],
+  ['pauses at its cap meanwhile', { ...following, isCapReached: true }, pause('cost_cap')],
+  ['pauses for a budget meanwhile', { ...following, budget: 'all per day' }, pause('budget')],
+  ['ends after that', { ...following, followUps: 0 }, end('partly')],
+  ['with too many failures among the last 50 ends pauses', { recent: tooMany }, pause('failure_rate')],
+  ['with one failure less continues', { recent: `.${tooMany.slice(1)}` }, CONTINUE],
+  ['with fewer ends never pauses for failures', { recent: 'x'.repeat(FAILURE_WINDOW - 1) }, CONTINUE],
+  ['at its cost cap pauses', atCap, pause('cost_cap')],
+  ['that is paused is not paused again', { ...atCap, status: 'paused' }, CONTINUE],
+  ['at its cap resumes when calls in flight have left room', paused, RESUME],
+  ['at its cap stays paused without room', { ...paused, isCapFreed: false }, CONTINUE],
+  ['at its cap stays paused when its ended items have cost that', { ...paused, costMicros: 5 }, CONTINUE],
+  ['that a person has paused stays so', { ...paused, pauseReason: 'manual' }, CONTINUE],
+])('a batch %s', (_name, state, verdict) => {
+  expect(judgeBatch({ ...running, ...state })).toMatchObject(verdict);
 });
 
-test('a batch whose items have ended waits for what they have started, under its cap and its budgets', () => {
-  const working = { ...running, inFlight: 0, answered: 60, failed: 40, recent: 'x'.repeat(50), followUps: 1 };
-  expect(judgeBatch(working)).toEqual({ kind: 'continue' });
-  expect(judgeBatch({ ...working, isCapReached: true })).toMatchObject({ kind: 'pause', reason: 'cost_cap' });
-  expect(judgeBatch({ ...working, budget: 'all per day' })).toMatchObject({ kind: 'pause', reason: 'budget' });
-  expect(judgeBatch({ ...working, followUps: 0 })).toEqual({ kind: 'end', outcome: 'partly' });
-});
+const probe = (probeTo: number) => ({ kind: 'probe', probeTo });
+const CHOOSE = { kind: 'choose_way' };
+/** The first 20 items have begun. */
+const probing = { probeTo: 20, probeMs: 1_000 };
+/** As an older version leaves it, which has ended the wait without a choice. */
+const older = { probeTo: null, probeMs: 1_000, answered: 20 };
 
-test('more failures than allowed among the last 50 ends pause a batch, and fewer ends never do', () => {
-  const recent = 'x'.repeat(26) + '.'.repeat(24);
-  expect(recent).toHaveLength(FAILURE_WINDOW);
-  expect(judgeBatch({ ...running, recent })).toMatchObject({ kind: 'pause', reason: 'failure_rate' });
-  expect(judgeBatch({ ...running, recent: `.${recent.slice(1)}` })).toEqual({ kind: 'continue' });
-  expect(judgeBatch({ ...running, recent: 'x'.repeat(49) })).toEqual({ kind: 'continue' });
-});
-
-test('a batch at its cost cap pauses, and a paused batch is not paused again', () => {
-  const atCap = { ...running, costMicros: 5, maxCostMicros: 5 };
-  expect(judgeBatch(atCap)).toMatchObject({ kind: 'pause', reason: 'cost_cap' });
-  expect(judgeBatch({ ...atCap, status: 'paused' })).toEqual({ kind: 'continue' });
-});
-
-test('a batch at its cost cap resumes by itself when calls in flight have left room, unless a person has paused it', () => {
-  const paused = { ...running, status: 'paused', maxCostMicros: 5, isCapFreed: true } as const;
-  expect(judgeBatch({ ...paused, pauseReason: 'cost_cap' })).toEqual({ kind: 'resume' });
-  expect(judgeBatch({ ...paused, pauseReason: 'cost_cap', isCapFreed: false })).toEqual({ kind: 'continue' });
-  expect(judgeBatch({ ...paused, pauseReason: 'cost_cap', costMicros: 5 })).toEqual({ kind: 'continue' });
-  expect(judgeBatch({ ...paused, pauseReason: 'manual' })).toEqual({ kind: 'continue' });
-});
-
-test('with via "auto" the first 2 percent of the items, from 20 to 200, go first, and the way of the others is chosen once when these have ended or after an hour', () => {
-  const auto: BatchState = { ...running, via: 'auto', inFlight: 0 };
-  const firstOf = (itemCount: number, more: Partial<BatchState> = {}) => judgeBatch({ ...auto, itemCount, ...more });
-  expect(firstOf(5)).toEqual({ kind: 'probe', probeTo: 5 });
-  expect(firstOf(5_000)).toEqual({ kind: 'probe', probeTo: 100 });
-  expect(firstOf(1_000_000)).toEqual({ kind: 'probe', probeTo: 200 });
-  // After a pilot, those that follow it.
-  expect(firstOf(100, { pilot: 20, answered: 10 })).toEqual({ kind: 'continue' });
-  expect(firstOf(100, { answered: 20 })).toEqual({ kind: 'probe', probeTo: 40 });
-  const waiting = { ...auto, probeTo: 20, probeMs: 1_000 };
-  expect(judgeBatch({ ...waiting, answered: 15, inFlight: 5 })).toEqual({ kind: 'continue' });
-  expect(judgeBatch({ ...waiting, answered: 15, inFlight: 5, probeMs: 3_600_000 })).toEqual({ kind: 'choose_way' });
-  expect(judgeBatch({ ...waiting, answered: 19, failed: 1 })).toEqual({ kind: 'choose_way' });
-  // An older version has begun the wait and ended it without a choice.
-  expect(judgeBatch({ ...waiting, probeTo: null, answered: 20, inFlight: 5 })).toEqual({ kind: 'continue' });
-  expect(judgeBatch({ ...waiting, probeTo: null, answered: 20 })).toEqual({ kind: 'choose_way' });
-  expect(judgeBatch({ ...waiting, answered: 20, isWayChosen: true })).toEqual({ kind: 'continue' });
+test.each<[string, Partial<BatchState>, object]>([
+  ['20 items of few go first', { itemCount: 5 }, probe(5)],
+  ['2 percent of the items go first', { itemCount: 5_000 }, probe(100)],
+  ['200 items of many go first', { itemCount: 1_000_000 }, probe(200)],
+  ['none go before the pilot has ended', { pilot: 20, answered: 10 }, CONTINUE],
+  ['those that follow the pilot go first', { answered: 20 }, probe(40)],
+  ['the others wait for them', { ...probing, answered: 15, inFlight: 5 }, CONTINUE],
+  ['the others wait an hour at most', { ...probing, probeMs: 3_600_000, answered: 15, inFlight: 5 }, CHOOSE],
+  ['the way is chosen when they have ended', { ...probing, answered: 19, failed: 1 }, CHOOSE],
+  ['it is chosen once', { ...probing, answered: 20, isWayChosen: true }, CONTINUE],
+  ['those of an older version are waited for', { ...older, inFlight: 5 }, CONTINUE],
+  ['those of an older version decide, too', older, CHOOSE],
+])('with via "auto", %s', (_name, state, verdict) => {
+  expect(judgeBatch({ ...running, via: 'auto', inFlight: 0, ...state })).toEqual(verdict);
 });

@@ -22,22 +22,19 @@ function recent(perMinute: readonly number[], intoMinuteMs = 0): RecentEnds {
   return { minutes, sinceMs: T0, nowMs: T0 + perMinute.length * MINUTE + intoMinuteMs };
 }
 
-test('the rate is that of the last five minutes', () => {
-  expect(measureRate(recent([600, 600, 10, 20, 30, 20, 20]))).toBe(20);
+const started = (afterMs: number): RecentEnds => ({
+  ...recent([]),
+  minutes: recent([40]).minutes,
+  nowMs: T0 + afterMs,
 });
 
-test('the rate of a batch that began a few seconds ago is not known, and afterwards is that of its short time', () => {
-  expect(
-    measureRate({ minutes: [{ startsAtMs: T0, ended: 40, busyMs: 40_000 }], sinceMs: T0, nowMs: T0 + 4_000 }),
-  ).toBeNull();
-  expect(
-    measureRate({ minutes: [{ startsAtMs: T0, ended: 40, busyMs: 40_000 }], sinceMs: T0, nowMs: T0 + 20_000 }),
-  ).toBe(120);
-});
-
-test('ends from before a pause do not count', () => {
-  const resumed = { ...recent([100, 100, 100, 0, 10]), sinceMs: T0 + 4 * MINUTE };
-  expect(measureRate(resumed)).toBe(10);
+test.each<[string, RecentEnds, number | null]>([
+  ['is that of the last five minutes', recent([600, 600, 10, 20, 30, 20, 20]), 20],
+  ['is not known in the first seconds', started(4_000), null],
+  ['is then that of the short time since the batch began', started(20_000), 120],
+  ['leaves out ends from before a pause', { ...recent([100, 100, 100, 0, 10]), sinceMs: T0 + 4 * MINUTE }, 10],
+])('the rate %s', (_name, ends, rate) => {
+  expect(measureRate(ends)).toBe(rate);
 });
 
 test('a batch that stalls has a rate that falls to zero, and then no expected end', () => {
@@ -143,37 +140,27 @@ const hop = (n: number, requests: number, lastSubmittedAtMs: number, endedAtMs: 
   return { n, requests, answered, lastSubmittedAtMs, endedAt, shortestMs: tookMs, longestMs: tookMs };
 };
 
-test('rounds through the provider are expected to take as long as those before', () => {
-  const hops = [hop(1, 100, T0, T0 + HOUR), hop(2, 90, T0 + HOUR, T0 + 3 * HOUR), hop(3, 60, T0 + 3 * HOUR, null)];
-  const nowMs = T0 + 3.5 * HOUR;
-  expect(endByHops(hops, { pending: 0, nowMs })).toEqual({ fromMs: T0 + 4 * HOUR, toMs: T0 + 5 * HOUR });
-});
+const after = (hours: number): number => T0 + hours * HOUR;
+const first = hop(1, 100, T0, after(1));
+const three = [first, hop(2, 90, after(1), after(3)), hop(3, 60, after(3), null)];
+const late = [first, hop(2, 5, after(1), null)];
+const begun = [hop(1, 10_000, T0, after(1)), hop(2, 9_000, after(1), null)];
 
-test('a round that few items need, or that is late, is expected to end now at the earliest', () => {
-  const hops = [hop(1, 100, T0, T0 + HOUR), hop(2, 5, T0 + HOUR, null)];
-  expect(endByHops(hops, { pending: 0, nowMs: T0 + 4 * HOUR })).toEqual({ fromMs: T0 + 4 * HOUR, toMs: T0 + 4 * HOUR });
-});
-
-test('after the rounds so far, another one is expected to begin now', () => {
-  const nowMs = T0 + 2 * HOUR;
-  expect(endByHops([hop(1, 100, T0, T0 + HOUR)], { pending: 0, nowMs })).toEqual({
-    fromMs: nowMs + HOUR,
-    toMs: nowMs + HOUR,
-  });
-});
-
-test('nothing is expected of the provider before its first submission has ended', () => {
-  expect(endByHops([hop(1, 100, T0, null)], { pending: 0, nowMs: T0 + HOUR })).toBeNull();
-});
-
-test('nothing is expected of the rounds while items have not begun with the first one', () => {
-  const hops = [hop(1, 10_000, T0, T0 + HOUR), hop(2, 9_000, T0 + HOUR, null)];
-  expect(endByHops(hops, { pending: 90_000, nowMs: T0 + 2 * HOUR })).toBeNull();
+test.each<[string, HopTimes[], { hours: number; pending?: number }, [number, number] | null]>([
+  ['as long as those before', three, { hours: 3.5 }, [4, 5]],
+  ['until now at the earliest, if few items need it or it is late', late, { hours: 4 }, [4, 4]],
+  ['from now on, if it follows those so far', [first], { hours: 2 }, [3, 3]],
+  ['not known before the first submission has ended', [hop(1, 100, T0, null)], { hours: 1 }, null],
+  ['not known while items have not begun', begun, { hours: 2, pending: 90_000 }, null],
+])('a round through the provider is expected to take %s', (_name, hops, { hours, pending = 0 }, range) => {
+  const [from, to] = range ?? [];
+  const expected = range === null ? null : { fromMs: after(from!), toMs: after(to!) };
+  expect(endByHops(hops, { pending, nowMs: after(hours) })).toEqual(expected);
 });
 
 test('a call takes a day at most', () => {
-  const hops = [hop(1, 10, T0, T0 + 40 * HOUR), hop(2, 10, T0 + 40 * HOUR, null)];
-  expect(endByHops(hops, { pending: 0, nowMs: T0 + 41 * HOUR })?.toMs).toBe(T0 + 64 * HOUR);
+  const hops = [hop(1, 10, T0, after(40)), hop(2, 10, after(40), null)];
+  expect(endByHops(hops, { pending: 0, nowMs: after(41) })?.toMs).toBe(after(64));
 });
 
 describe('rounds that overlap', () => {
