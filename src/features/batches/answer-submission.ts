@@ -17,7 +17,7 @@ import { estimateBatch, submitBatch, type BatchSubmission, type RefusedBatch } f
 import type { Answer } from '../../api/answer.ts';
 import { itemsOfLines, itemsOfList } from './read-items.ts';
 import { LineReader } from '../../api/upload.ts';
-import { sha256OfJson, answerOnce, answerUpload } from '../../api/idempotency-key.ts';
+import { answerOnce, answerUpload } from '../../api/idempotency-key.ts';
 import type { ApiContext } from '../../api/context.ts';
 import { toReceiver } from '../../api/deliver-to.ts';
 import { requireFound, fieldProblem, modelProblem, Problem } from '../../api/problem.ts';
@@ -49,8 +49,7 @@ export function answerList(context: ApiContext, request: SubmitRequest, list: re
   const items = itemsOfList(list);
   if (isDryRun) return estimate(context, request, { items });
   return answerOnce(context.views, idempotency, {
-    perform: () =>
-      submit(context, request, 'json', { items, finish: () => ({ idempotency, sha256: sha256OfJson(list) }) }),
+    perform: () => submit(context, request, { items, key: () => idempotency }),
     answer: (made) => readAnswer(context, made),
   });
 }
@@ -65,13 +64,7 @@ export function answerLines(context: ApiContext, request: SubmitRequest, upload:
     content: items,
     sha256: () => reader.sha256(),
     boundTo: (lines) => ({ query, lines }),
-    perform(bind) {
-      const finish = () => {
-        const sha256 = reader.sha256();
-        return { idempotency: bind(sha256), sha256 };
-      };
-      return submit(context, request, 'ndjson', { items, format, finish });
-    },
+    perform: (bind) => submit(context, request, { items, format, key: () => bind(reader.sha256()) }),
     answer: (made) => readAnswer(context, made),
   });
 }
@@ -81,7 +74,7 @@ async function estimate(
   request: SubmitRequest,
   read: Pick<BatchSubmission, 'items' | 'format'>,
 ): Promise<Answer> {
-  const batch = buildNewBatch(context, request, 'ndjson');
+  const batch = buildNewBatch(context, request);
   const result = await estimateBatch(context.service, { batch, ...read }, context.measurePrompt);
   if (result.kind !== 'estimated') throw toRefusal(result, context.config.limits.batchItems);
   const { items, inputTokens, outputTokens, micros } = result.estimate;
@@ -98,10 +91,9 @@ async function estimate(
 async function submit(
   context: ApiContext,
   request: SubmitRequest,
-  format: NewBatch['format'],
   submission: Omit<BatchSubmission, 'batch'>,
 ): Promise<{ batchId: string }> {
-  const batch = buildNewBatch(context, request, format);
+  const batch = buildNewBatch(context, request);
   const result = await submitBatch(context.service, { batch, ...submission });
   if (result.kind !== 'started') throw toRefusal(result, context.config.limits.batchItems);
   return { batchId: result.batchId };
@@ -115,7 +107,6 @@ async function readAnswer({ views }: ApiContext, { batchId }: { batchId: string 
 export function buildNewBatch(
   { config }: ApiContext,
   { settings, createdBy }: Pick<SubmitRequest, 'settings' | 'createdBy'>,
-  format: NewBatch['format'],
 ): NewBatch {
   const { agentId = DEFAULT_AGENT, model, thinking, promptMode, via = 'live' } = settings;
   const deliver = toReceiver(config, settings.deliver ?? null) ?? undefined;
@@ -140,7 +131,6 @@ export function buildNewBatch(
     deadlineSeconds: settings.deadlineSeconds ?? null,
     fallback: settings.fallback ?? 'live',
     cache: settings.cache ?? 'auto',
-    format,
     createdBy,
   };
 }

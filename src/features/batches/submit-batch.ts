@@ -29,8 +29,8 @@ export interface BatchSubmission {
   format?: LineFormat | undefined;
   /** The fields of an OpenAI client's request. */
   asked?: AskedBatch;
-  /** Called after the last item: the key with the hash of the bytes read, and that hash. */
-  finish: () => { idempotency: KeyedRequest | null; sha256: string };
+  /** Called after the last item: the key, which may be bound to what was read. */
+  key: () => KeyedRequest | null;
 }
 
 /**
@@ -65,12 +65,8 @@ export async function submitBatch(
     });
     if (read.kind !== 'read') return read;
     await addItems(database, batch.id, group);
-    isStarted = await startBatch(database, {
-      ...submission.finish(),
-      batchId: batch.id,
-      itemCount: read.count,
-      asked,
-    });
+    const idempotency = submission.key();
+    isStarted = await startBatch(database, { batchId: batch.id, itemCount: read.count, idempotency, asked });
     return isStarted ? { kind: 'started', batchId: batch.id } : { kind: 'late' };
   } finally {
     if (!isStarted) await deleteUpload(database, batch.id);
@@ -80,7 +76,7 @@ export async function submitBatch(
 /** The estimated cost of a batch, or why it would be refused. Nothing is stored. */
 export async function estimateBatch(
   service: Service,
-  submission: Omit<BatchSubmission, 'finish'>,
+  submission: Omit<BatchSubmission, 'key'>,
   measurePrompt: MeasurePrompt,
 ): Promise<{ kind: 'estimated'; estimate: BatchEstimate } | RefusedBatch> {
   const { batch } = submission;

@@ -28,17 +28,17 @@ export interface NewBatch {
   deadlineSeconds: number | null;
   fallback: 'live' | 'fail';
   cache: 'auto' | '1h' | '5m' | 'off';
-  format: 'json' | 'ndjson';
   createdBy: string;
 }
 
+// Nothing reads its format, which may not be null.
 export const beginUpload = literalQuery({
   name: 'begin-batch-upload',
   purpose: 'Make a batch that takes items and is not fed yet.',
   text: `insert into holdfast.batches (id, name, via, agent_id, defaults, concurrency, weight, pilot, max_failure_percent, max_cost_micros,
   deadline_at, fallback, cache, format, created_by, model)
 values ($id, $name, $via, $agentId, $defaults::json, $concurrency, $weight, $pilot, $maxFailurePercent, $maxCostMicros,
-  clock_timestamp() + $deadlineSeconds * interval '1 second', $fallback, $cache, $format, $createdBy, $model)
+  clock_timestamp() + $deadlineSeconds * interval '1 second', $fallback, $cache, 'ndjson', $createdBy, $model)
 on conflict (id) do nothing`,
   pool: 'views',
   values: (batch: NewBatch) => batch,
@@ -81,7 +81,6 @@ on conflict do nothing`,
 interface BatchStart {
   batchId: string;
   itemCount: number;
-  sha256: string;
   idempotency: KeyedRequest | null;
   /** The fields of an OpenAI client's request; absent: the batch was not created by one. */
   asked?: AskedBatch | undefined;
@@ -97,7 +96,7 @@ export const startBatch = literalQuery({
   locking: 'The batch.',
   text: `with started as (
   update holdfast.batches b
-  set status = 'running', item_count = $itemCount, source_sha256 = $sourceSha256, started_at = clock_timestamp(), mark_at = clock_timestamp()
+  set status = 'running', item_count = $itemCount, started_at = clock_timestamp(), mark_at = clock_timestamp()
   where b.id = $batchId and b.status = 'uploading'
   returning b.id, b.name, b.item_count, b.max_cost_micros, b.cost_micros
 ),
@@ -112,10 +111,9 @@ inserted_events as (
 )
 select id from started`,
   pool: 'views',
-  values: ({ batchId, itemCount, sha256, idempotency, asked }: BatchStart) => ({
+  values: ({ batchId, itemCount, idempotency, asked }: BatchStart) => ({
     batchId,
     itemCount,
-    sourceSha256: sha256,
     ...asked,
     metadata: asked?.metadata ? JSON.stringify(asked.metadata) : null,
     ...idempotency,

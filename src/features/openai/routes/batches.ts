@@ -92,7 +92,7 @@ async function submit(context: ApiContext, submission: Submission): Promise<{ ba
   const { asked, name, deadlineSeconds, createdBy, idempotency } = submission;
   const tags = asked.metadata ?? {};
   const settings = { name: cutHead(name, 200), deadlineSeconds, tags };
-  const row = buildNewBatch(context, { settings, createdBy }, 'ndjson');
+  const row = buildNewBatch(context, { settings, createdBy });
   const { limits } = config;
   const reader = new LineReader(Readable.from(readFileParts(views, asked.inputFileId), { objectMode: false }), {
     isGzip: false,
@@ -100,10 +100,9 @@ async function submit(context: ApiContext, submission: Submission): Promise<{ ba
     hoursMax: UPLOAD_HOURS,
   });
   const items = itemsOfLines(reader.lines(), limits.jsonDepth);
-  const finish = () => ({ idempotency, sha256: reader.sha256() });
   let errors: LineError[];
   try {
-    const result = await submitBatch(service, { batch: row, items, format: 'openai', finish, asked });
+    const result = await submitBatch(service, { batch: row, items, format: 'openai', key: () => idempotency, asked });
     if (result.kind === 'started') return { batchId: result.batchId };
     if (result.kind === 'late') throw late();
     errors = toErrors(result, limits.batchItems);

@@ -30,7 +30,6 @@ const UPLOAD: Omit<NewBatch, 'id'> = {
   deadlineSeconds: null,
   fallback: 'live',
   cache: 'auto',
-  format: 'json',
   createdBy: 'admin',
 };
 
