@@ -3,7 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { joinParts } from '../../../../src/prompt/prompt-parts.ts';
 import { isFromSession, sessionMessageParts } from '../../../../src/core/session-message.ts';
 import { DENIED_TOOLS, roleAt } from '../../../../src/core/subagents.ts';
-import { planSpawn, spawnMessage } from '../../../../src/features/subagents/rules/spawn.ts';
+import {
+  judgeSpawn,
+  planSpawn,
+  spawnMessage,
+  type SpawnState,
+} from '../../../../src/features/subagents/rules/spawn.ts';
 
 const settings = {
   maxSpawnDepth: 2,
@@ -66,6 +71,36 @@ describe('a request for a subagent', () => {
     const leaf = spawnMessage({ task, requesterKey: 'k', depth: 2, depthMax: 2 });
     expect(leaf.extraSystemPrompt).not.toContain('You may start subagents');
   });
+});
+
+const top: SpawnState = {
+  id: 'top',
+  ancestors: [],
+  runId: null,
+  turnId: 'turn',
+  isArchived: false,
+  isStopping: false,
+  liveChildren: 4,
+  liveDescendants: 49,
+};
+const deep: SpawnState = { ...top, id: 'deep', ancestors: ['top', 'middle'], runId: 'run' };
+
+test.each([
+  ['spawned', {}],
+  [
+    'the run of this session has ended, so it cannot spawn or steer subagents',
+    { parent: { ...top, isArchived: true } },
+  ],
+  ['the run of this session has ended, so it cannot spawn or steer subagents', { parent: { ...deep, runId: null } }],
+  ['the turn that requested it is being stopped', { parent: { ...top, isStopping: true } }],
+  ['the turn that requested it is being stopped', { turnId: 'an earlier turn' }],
+  ['maxSpawnDepth is 2, and this session is at depth 2', { parent: deep }],
+  ['maxChildrenPerSession is 5, and 5 subagents of this session are active', { parent: { ...top, liveChildren: 5 } }],
+  ['maxDescendants is 50, and 50 subagents of this family are active', { root: { ...top, liveDescendants: 50 } }],
+  ['the subagent is already working', { child: { ...deep, id: 'child' } }],
+])('a spawn: %s', (said, more) => {
+  const judged = judgeSpawn({ parent: top, root: top, child: undefined, turnId: 'turn', settings, ...more });
+  expect(judged?.message ?? 'spawned').toBe(said);
 });
 
 test('a role follows from the place in the family, and takes tools away', () => {
