@@ -2,14 +2,15 @@
 // it, in a process group that ends with this process, its output goes to a log, its input stays
 // open. Rows and leases are the keeper's business.
 import { once } from 'node:events';
-import { type CommandTrace, endEscaped, endProcessGroup, isGroupAlive } from './process-group.ts';
+import { endEscaped, endProcessGroup, isGroupAlive } from './process-group.ts';
 import { releaseProcessGroup } from './process-guard.ts';
 import type { ProcessLog } from './process-log.ts';
 import { drained, LEFTOVER_GRACE_MS, readEnd, startShell, type ShellStart, type StartedShell } from './start-shell.ts';
 
 /** Between TERM and KILL. */
-const KILL_GRACE_MS = 2_000;
-interface ShellParts extends StartedShell {
+export const KILL_GRACE_MS = 2_000;
+
+interface ShellParts {
   log: ProcessLog;
   onChange: () => void;
 }
@@ -25,29 +26,25 @@ export class BackgroundShell {
   /** Called when there is more output, and at the end. */
   readonly #onChange: () => void;
   readonly #started: StartedShell;
-  readonly #shell: StartedShell['shell'];
-  readonly #trace: CommandTrace;
   #endReason: string | null = null;
   #ending: Promise<void> | null = null;
   #isOver = false;
 
-  private constructor({ log, onChange, ...started }: ShellParts) {
-    const { shell, groupId, trace } = started;
+  private constructor(started: StartedShell, { log, onChange }: ShellParts) {
     this.#started = started;
-    this.#shell = shell;
-    this.groupId = groupId;
-    this.#trace = trace;
+    this.groupId = started.groupId;
     this.log = log;
     this.#onChange = onChange;
-    this.over = this.#follow(once(shell, 'exit'));
+    this.over = this.#follow(once(started.shell, 'exit'));
   }
 
   /** Starts the shell; the command begins with `go`. Throws when the shell cannot be started. */
-  static async start(
-    command: Omit<ShellStart, 'stdin'>,
-    { log, onChange }: { log: ProcessLog; onChange: () => void },
-  ): Promise<BackgroundShell> {
-    return new BackgroundShell({ ...(await startShell({ ...command, stdin: 'open' })), log, onChange });
+  static async start(command: Omit<ShellStart, 'stdin'>, parts: ShellParts): Promise<BackgroundShell> {
+    return new BackgroundShell(await startShell({ ...command, stdin: 'open' }), parts);
+  }
+
+  get #shell(): StartedShell['shell'] {
+    return this.#started.shell;
   }
 
   /** Lets the command begin. */
@@ -97,7 +94,7 @@ export class BackgroundShell {
     await exited.catch(() => undefined);
     if (this.#ending !== null) await this.#ending;
     else if (await isGroupAlive(this.groupId)) await endProcessGroup(this.groupId, LEFTOVER_GRACE_MS);
-    await endEscaped(this.#trace, LEFTOVER_GRACE_MS);
+    await endEscaped(this.#started.trace, LEFTOVER_GRACE_MS);
     this.#isOver = true;
     releaseProcessGroup(this.groupId);
     await drained(written);

@@ -10,18 +10,25 @@
 //      └─ its worker no longer renews it ──▶ lost
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../clock.ts';
-import { endNotice, type ProcessFacts } from './rules/background-process.ts';
+import {
+  endNotice,
+  type LostProcess,
+  type NewProcess,
+  type ProcessControl,
+  type ProcessEnd,
+  type ProcessFacts,
+  type ProcessLease,
+  type ProcessStart,
+} from './rules/background-process.ts';
 import { newId } from '../ids.ts';
 import { Lease, LeaseKeeper } from '../lease-keeper.ts';
 import type { Logger, OutageLog } from '../logger.ts';
-import { BackgroundShell } from './background-shell.ts';
+import { BackgroundShell, KILL_GRACE_MS } from './background-shell.ts';
 import { outputText } from './bounded-output.ts';
 import { machineName, readStartedTicks, endProcessGroup } from './process-group.ts';
 import { ProcessLog, readProcessLog, trimProcessLogs } from './process-log.ts';
-import type { ProcessStore } from './process-port.ts';
 import type { CallLease, ToolCall } from './tool.ts';
-import type { OsUser } from '../config/places.ts';
-import type { WrapCommand } from './sandbox/port.ts';
+import type { ShellStart } from './start-shell.ts';
 
 export interface ProcessKeeperOptions {
   store: ProcessStore;
@@ -128,13 +135,27 @@ export class ProcessKeeper {
 
   /**
    * Waits until a process of this worker has more output than `seenBytes` or (`untilEnd`: only) has
-   * ended, at most for the time given and not longer than the signal allows. Answers whether the
-   * process is one of this worker.
+   * ended, at most for the time given and not longer than the signal allows. It has a waiter
+   * meanwhile. Answers whether the process is one of this worker.
    */
-  async wait(id: string, wait: CommandWait): Promise<boolean> {
+  async wait(id: string, { untilEnd, seenBytes, timeoutMs, signal }: CommandWait): Promise<boolean> {
     const kept = this.#kept.get(id);
     if (kept === undefined) return false;
-    await waitFor(kept, wait, () => !this.#kept.has(id));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const check = (): void => {
+      const hasMore = !untilEnd && kept.shell.log.totalBytes > seenBytes;
+      if (hasMore || signal.aborted || !this.#kept.has(id)) resolve();
+    };
+    const timer = setTimeout(resolve, timeoutMs);
+    kept.listeners.add(check);
+    signal.addEventListener('abort', check);
+    kept.waiters += 1;
+    check();
+    await promise;
+    kept.waiters -= 1;
+    clearTimeout(timer);
+    kept.listeners.delete(check);
+    signal.removeEventListener('abort', check);
     return true;
   }
 
@@ -264,16 +285,8 @@ export class ProcessKeeper {
     const outputTail = logged === null ? '' : outputText(logged.bytes, { isStart: logged.from === 0, isEnd: true });
     const { exitCode, exitSignal, endReason: reason } = shell;
     const status = reason === null ? 'exited' : 'killed';
-    const end = {
-      id,
-      worker,
-      status,
-      exitCode,
-      exitSignal,
-      reason,
-      outputBytes: shell.log.totalBytes,
-      outputTail,
-    } as const;
+    const outputBytes = shell.log.totalBytes;
+    const end = { id, worker, status, exitCode, exitSignal, reason, outputBytes, outputTail } as const;
     const notice = kept.waiters > 0 ? null : endNotice(end);
     await store.end({ ...end, notice }).catch((error: unknown) => this.#warn(error));
     this.#kept.delete(id);
@@ -301,19 +314,9 @@ export class ProcessKeeper {
   }
 }
 
-// A command in the background: how it is requested, what became of its start, and what its worker
-// knows of it while it runs.
-
-export interface BackgroundCommand {
+/** A command in the background, as it is requested. */
+interface BackgroundCommand extends Omit<ShellStart, 'stdin' | 'signal'> {
   call: ToolCall;
-  command: string;
-  /** Absolute, existing. */
-  workdir: string;
-  environment: Record<string, string>;
-  /** The user that runs it; null: the user of this process. */
-  user: OsUser | null;
-  /** Brings it into the sandbox; absent or null: it runs outside. */
-  wrap?: WrapCommand | null;
   /** The longest it may run. */
   timeoutMs: number;
   /** How long to wait for its end before it is left to itself. */
@@ -324,12 +327,13 @@ export interface BackgroundCommand {
  * `left`: it continues in the background. `over`: it ended during the wait. `refused`: it was not
  * started.
  */
-export type BackgroundStart =
+type BackgroundStart =
   | { kind: 'left'; id: string }
   | { kind: 'over'; id: string; end: Pick<ProcessFacts, 'exitCode' | 'exitSignal' | 'reason'> }
   | { kind: 'refused'; reason: string };
 
-export interface RunningCommand {
+/** What its worker knows of a command while it runs. */
+interface RunningCommand {
   id: string;
   shell: BackgroundShell;
   /** The last input that was written. */
@@ -342,7 +346,7 @@ export interface RunningCommand {
   closed: Promise<void>;
 }
 
-export interface CommandWait {
+interface CommandWait {
   /** True: only the end counts, and not more output. */
   untilEnd: boolean;
   /** How much of the output the caller has. */
@@ -352,46 +356,58 @@ export interface CommandWait {
 }
 
 /**
- * Waits until a command has more output than was seen or (`untilEnd`: only) is gone, at most for
- * the time given and not longer than the signal allows. It has a waiter meanwhile.
+ * Finds background commands whose worker has crashed: their rows are closed as `lost`, their
+ * sessions are notified, and where the process is on this machine and certainly the same, its group
+ * is ended. Any worker may do it for all.
  */
-export async function waitFor(kept: RunningCommand, wait: CommandWait, isGone: () => boolean): Promise<void> {
-  const { untilEnd, seenBytes, timeoutMs, signal } = wait;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const isOver = (): boolean => isGone() || signal.aborted || (!untilEnd && kept.shell.log.totalBytes > seenBytes);
-  const check = (): void => {
-    if (isOver()) resolve();
-  };
-  const timer = setTimeout(resolve, timeoutMs);
-  kept.listeners.add(check);
-  signal.addEventListener('abort', check);
-  kept.waiters += 1;
-  check();
-  await promise;
-  kept.waiters -= 1;
-  clearTimeout(timer);
-  kept.listeners.delete(check);
-  signal.removeEventListener('abort', check);
-}
-
-// Finds background commands whose worker has crashed: their rows are closed as `lost`, their
-// sessions are notified, and where the process is on this machine and certainly the same, its group
-// is ended. Any worker may do it for all.
-
-/** Between TERM and KILL. */
-const KILL_GRACE_MS = 2_000;
-
-/** Closes the rows of lost commands and ends their processes. */
-export async function sweepLost({
-  store,
-  logger,
-}: {
-  store: Pick<ProcessStore, 'takeLost'>;
-  logger: Pick<Logger, 'warn'>;
-}): Promise<void> {
+async function sweepLost({ store, logger }: Pick<ProcessKeeperOptions, 'store' | 'logger'>): Promise<void> {
   for (const { id, machine, pid, startedTicks } of await store.takeLost()) {
     logger.warn({ processId: id }, 'Background command was lost');
     if (pid === null || startedTicks === null || machine !== (await machineName())) continue;
     if ((await readStartedTicks(pid)) === startedTicks) await endProcessGroup(pid, KILL_GRACE_MS);
   }
+}
+
+/**
+ * What commands in the background need of the database: a row for each, its owner, and the requests
+ * of other processes. Implemented by `src/kernel/turn/journal/processes.ts`.
+ */
+export interface ProcessStore {
+  /**
+   * The row of a command that is about to start. `closed`: its turn has ended, or the session was
+   * claimed again.
+   */
+  begin(process: NewProcess): Promise<'begun' | 'known' | 'closed' | 'too-many'>;
+  /**
+   * Notes the process of a row; false: it must not begin, its session was stopped or claimed again
+   * meanwhile.
+   */
+  noteStart(start: ProcessStart): Promise<boolean>;
+  /** Closes the row, unless it is closed, and notifies the session. */
+  end(end: ProcessEnd): Promise<void>;
+  /**
+   * Renews the leases of these processes of a worker; answers with those that are still its own.
+   */
+  renew(lease: ProcessLease): Promise<ReadonlySet<string>>;
+  /**
+   * The requests of other processes for these commands; commands without a request are left out.
+   */
+  readControls(processes: readonly { id: string; lastInput: number }[]): Promise<ProcessControl[]>;
+  /** Closes the rows whose worker no longer renews them, and notifies their sessions. */
+  takeLost(): Promise<LostProcess[]>;
+  /** The processes of a session: those that run, then the latest of the others. */
+  list(sessionKey: string, rowsMax: number): Promise<ProcessFacts[]>;
+  /** One of them; null: the session has none of that id. */
+  find(sessionKey: string, id: string): Promise<ProcessFacts | null>;
+  /** Asks for the end of a process that runs. */
+  askToKill(id: string, reason: string): Promise<void>;
+  /** Adds to the input of a process, once for each cause. */
+  addInput(input: { processId: string; causeKey: string; data: string; isLast: boolean }): Promise<void>;
+  /** Deletes the input of processes that ended this long ago. */
+  trimInputs(keptMs: number): Promise<void>;
+  /**
+   * Notes that a call is shown the output up to `until`; answers from where on. The same call is
+   * answered the same.
+   */
+  notePoll(poll: { id: string; key: string; until: number }): Promise<{ from: number; until: number }>;
 }

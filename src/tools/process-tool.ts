@@ -7,9 +7,8 @@ import { pause } from '../clock.ts';
 import type { ProcessFacts } from './rules/background-process.ts';
 import { defineTool } from './define-tool.ts';
 import { outputText, tornBytesAt } from './bounded-output.ts';
-import type { ProcessKeeper } from './process-keeper.ts';
+import type { ProcessKeeper, ProcessStore } from './process-keeper.ts';
 import { readProcessLog } from './process-log.ts';
-import type { ProcessStore } from './process-port.ts';
 import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, textOutcome } from './tool.ts';
 import { isUuid } from '../core/ids.ts';
 
