@@ -32,6 +32,16 @@ async function answerWith(text: string): Promise<void> {
   }
 }
 
+/** The result of a poll with this answer. */
+async function resultOf(text: string): Promise<unknown> {
+  const { id } = await poll();
+  await answerWith(text);
+  await holder.rig.work('main');
+  return (await pollOf(id)).result;
+}
+
+const lastTurn = async () => (await holder.rig.get('/v1/turns?kind=heartbeat&limit=1')).body.items[0];
+
 describe('a requested poll', () => {
   test('waits in the main session with the prompt and the time', async () => {
     const { rig } = holder;
@@ -88,46 +98,21 @@ describe('a requested poll', () => {
 
   test('with an alert is kept and sent once a day', async () => {
     const { rig } = holder;
-    const first = await poll();
-    await answerWith('The disk is full.');
-    await rig.work('main');
-    expect(await pollOf(first.id)).toMatchObject({ result: 'alert' });
-    const turns = (await rig.get('/v1/turns?kind=heartbeat&limit=1')).body.items;
-    expect(turns[0]).toMatchObject({ status: 'completed', reply: 'The disk is full.' });
-    const second = await poll();
-    await answerWith('The disk is full.');
-    await rig.work('main');
-    expect(await pollOf(second.id)).toMatchObject({ result: 'duplicate' });
-    expect((await rig.get('/v1/turns?kind=heartbeat&limit=1')).body.items[0]).toMatchObject({
-      status: 'silent',
-      reply: null,
-    });
-    const third = await poll();
-    await answerWith('The disk is on fire.');
-    await rig.work('main');
-    expect(await pollOf(third.id)).toMatchObject({ result: 'alert' });
-    const fourth = await poll();
-    await answerWith('The disk is full.');
-    await rig.work('main');
-    expect(await pollOf(fourth.id)).toMatchObject({ result: 'duplicate' });
+    expect(await resultOf('The disk is full.')).toBe('alert');
+    expect(await lastTurn()).toMatchObject({ status: 'completed', reply: 'The disk is full.' });
+    expect(await resultOf('The disk is full.')).toBe('duplicate');
+    expect(await lastTurn()).toMatchObject({ status: 'silent', reply: null });
+    expect(await resultOf('The disk is on fire.')).toBe('alert');
+    expect(await resultOf('The disk is full.')).toBe('duplicate');
     // A new conversation does not make it news.
     await rig.settle('main', '/new Start again. [[reply: Yes.]]');
-    const fifth = await poll();
-    await answerWith('The disk is on fire.');
-    await rig.work('main');
-    expect(await pollOf(fifth.id)).toMatchObject({ result: 'duplicate' });
+    expect(await resultOf('The disk is on fire.')).toBe('duplicate');
   });
 
   test('can add three hundred characters to the token, and is sent without it when it adds more', async () => {
-    const { rig } = holder;
-    const quiet = await poll();
-    await answerWith(`HEARTBEAT_OK ${'x'.repeat(300)}`);
-    await rig.work('main');
-    expect(await pollOf(quiet.id)).toMatchObject({ result: 'acknowledged' });
-    await poll();
-    await answerWith(`HEARTBEAT_OK ${'x'.repeat(301)}`);
-    await rig.work('main');
-    expect((await rig.get('/v1/turns?kind=heartbeat&limit=1')).body.items[0].reply).toBe('x'.repeat(301));
+    expect(await resultOf(`HEARTBEAT_OK ${'x'.repeat(300)}`)).toBe('acknowledged');
+    await resultOf(`HEARTBEAT_OK ${'x'.repeat(301)}`);
+    expect((await lastTurn()).reply).toBe('x'.repeat(301));
   });
 
   test('is sent to no channel when the target is none', async () => {
