@@ -58,7 +58,7 @@ export const words: Words = {
       ],
       obedient: ['--obedient', 'make every tool call that a page, a file or a tool asks for'],
     },
-    run: async (options, { terminal }) => (await import('./scripted-model.ts')).runScriptedModel(options, terminal),
+    run: async (options, { terminal }) => (await import('./scripted.ts')).runScriptedModel(options, terminal),
   }),
   'scripted-platform': {
     telegram: localCommand({
@@ -68,22 +68,22 @@ export const words: Words = {
         token: ['--token <token>', 'the token of its bot: <id>:<secret>', undefined, '110201543:scripted'],
         privacy: ['--privacy', 'in groups, the bot receives only commands, mentions and answers'],
       },
-      run: async (options, { terminal }) => (await import('./scripted-platform.ts')).runTelegram(options, terminal),
+      run: async (options, { terminal }) => (await import('./scripted.ts')).runTelegram(options, terminal),
     }),
     slack: localCommand({
       summary: 'serve the Web API, the Events API and Socket Mode of Slack; people write over HTTP below /control/',
       takes: address,
-      run: async (options, { terminal }) => (await import('./scripted-platform.ts')).runSlack(options, terminal),
+      run: async (options, { terminal }) => (await import('./scripted.ts')).runSlack(options, terminal),
     }),
     discord: localCommand({
       summary: 'serve the API and the gateway of Discord; people write over HTTP below /control/',
       takes: address,
-      run: async (options, { terminal }) => (await import('./scripted-platform.ts')).runDiscord(options, terminal),
+      run: async (options, { terminal }) => (await import('./scripted.ts')).runDiscord(options, terminal),
     }),
     signal: localCommand({
       summary: "serve the JSON-RPC of signal-cli's daemon; people write over HTTP below /control/",
       takes: { ...address, number: ['--number <number>', 'the number of the bot', phoneNumber, '+4915100000001'] },
-      run: async (options, { terminal }) => (await import('./scripted-platform.ts')).runSignal(options, terminal),
+      run: async (options, { terminal }) => (await import('./scripted.ts')).runSignal(options, terminal),
     }),
   },
   doctor: localCommand({
