@@ -1,6 +1,6 @@
 // Agents on the wire, and what their fields mean.
 import { z } from 'zod';
-import { text, flag, count } from './fields.ts';
+import { text, flag, count, wholeList } from './fields.ts';
 
 const names = z.array(text);
 
@@ -54,7 +54,4 @@ export const agent = z.strictObject({
 });
 export type AgentView = z.output<typeof agent>;
 
-export const agentList = z.strictObject({
-  items: z.array(agent).describe('The agents in the order of the configuration'),
-  nextCursor: z.null().describe('Always null: the list has one page'),
-});
+export const agentList = wholeList(agent, 'The agents in the order of the configuration');

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { budgetFields } from '../config/schema-service.ts';
 import { BUDGET_ORIGINS } from '../features/budgets/rules/budget.ts';
 import { simulated } from './costs.ts';
-import { text, flag, uuid, iso } from './fields.ts';
+import { text, flag, uuid, iso, wholeList } from './fields.ts';
 
 const { per, limitUsd, warnPercent, action, strict } = budgetFields;
 
@@ -37,7 +37,4 @@ export const budget = z.strictObject({
 });
 export type BudgetView = z.output<typeof budget>;
 
-export const budgetList = z.strictObject({
-  items: z.array(budget).describe('The budgets, with those of the configuration and of batches'),
-  nextCursor: z.null().describe('Always null: the list has one page'),
-});
+export const budgetList = wholeList(budget, 'The budgets, with those of the configuration and of batches');

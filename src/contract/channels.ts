@@ -1,7 +1,7 @@
 // Channels and the accounts of their bots on the wire.
 import { z } from 'zod';
 import { CHANNEL_MODES } from '../config/schema-channels.ts';
-import { count, iso, text } from './fields.ts';
+import { count, iso, text, wholeList } from './fields.ts';
 
 export const ACCOUNT_STATES = ['connected', 'waiting', 'paused', 'lost'] as const;
 
@@ -28,10 +28,7 @@ const channel = z.strictObject({
 });
 export type ChannelView = z.output<typeof channel>;
 
-export const channels = z.strictObject({
-  items: z.array(channel).describe('The channels of the configuration that have an adapter'),
-  nextCursor: z.null().describe('Always null: the list has one page'),
-});
+export const channels = wholeList(channel, 'The channels of the configuration that have an adapter');
 
 export const pausedAccount = z.strictObject({
   channel: text.describe('The name of the channel'),

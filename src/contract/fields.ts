@@ -43,3 +43,11 @@ export const reason = z
   .max(REASON_CHARS_MAX)
   .exactOptional()
   .describe('Why; stored in the audit log');
+
+/** A list that is answered as a whole. */
+export function wholeList<Item extends z.ZodType>(item: Item, description: string) {
+  return z.strictObject({
+    items: z.array(item).describe(description),
+    nextCursor: z.null().describe('Always null: the list has one page'),
+  });
+}

@@ -1,7 +1,7 @@
 // MCP servers and their tools on the wire.
 import { z } from 'zod';
 import { APPROVAL_ASKS } from '../core/tool-policy.ts';
-import { count, flag, iso, text } from './fields.ts';
+import { count, flag, iso, text, wholeList } from './fields.ts';
 
 export const MCP_STATES = ['new', 'connected', 'lost', 'disabled'] as const;
 
@@ -41,10 +41,7 @@ export const mcpServer = z.strictObject({
 });
 export type McpServerView = z.output<typeof mcpServer>;
 
-export const mcpServers = z.strictObject({
-  items: z.array(mcpServer).describe('The servers of the configuration, by name'),
-  nextCursor: z.null().describe('Always null: the list has one page'),
-});
+export const mcpServers = wholeList(mcpServer, 'The servers of the configuration, by name');
 
 export const mcpTool = z.strictObject({
   name: text.describe('The name of the tool at its server'),
@@ -69,10 +66,7 @@ export const mcpTool = z.strictObject({
 });
 export type McpToolView = z.output<typeof mcpTool>;
 
-export const mcpTools = z.strictObject({
-  items: z.array(mcpTool).describe('The tools that the server had when it was asked last, by name'),
-  nextCursor: z.null().describe('Always null: the list has one page'),
-});
+export const mcpTools = wholeList(mcpTool, 'The tools that the server had when it was asked last, by name');
 
 export const mcpProbe = z.strictObject({
   state,

@@ -31,7 +31,7 @@ const postMessage = defineRoute({
   summary: 'Accept an inbound message; with Prefer: wait, answer when it is settled',
   isLong: true,
   body: inboundMessage,
-  headers: { Prefer: 'wait=<seconds>', 'Idempotency-Key': '1 to 200 visible ASCII characters' },
+  headers: { Prefer: 'wait=<seconds>' },
   answers: {
     200: { description: 'Settled within the wait', schema: settled },
     202: { description: 'Committed', schema: accepted },

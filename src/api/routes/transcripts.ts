@@ -36,7 +36,7 @@ const compact = defineRoute({
   summary: 'Compact the session as soon as it is idle; with Prefer: wait, answer when that is done',
   isLong: true,
   body: compactRequest,
-  headers: { Prefer: 'wait=<seconds>', 'Idempotency-Key': '1 to 200 visible ASCII characters' },
+  headers: { Prefer: 'wait=<seconds>' },
   answers: {
     200: {
       description: 'The compaction ended within the wait; compaction is null if there was nothing to compact',

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { deliveryUrl } from '../../config/schema-scalars.ts';
 import { ALERT_SEVERITIES } from './rules.ts';
 import { ATTENTION_KINDS } from '../overview/rules/attention.ts';
-import { count, createdAt, flag, iso, text, uuid } from '../../contract/fields.ts';
+import { count, createdAt, flag, iso, text, uuid, wholeList } from '../../contract/fields.ts';
 
 const DAY_SECONDS = 86_400;
 
@@ -80,10 +80,7 @@ export const alertDestination = z.strictObject({
 });
 export type AlertDestinationView = z.output<typeof alertDestination>;
 
-export const alertDestinations = z.strictObject({
-  items: z.array(alertDestination).describe('The destinations, by name'),
-  nextCursor: z.null().describe('Always null: the list has one page'),
-});
+export const alertDestinations = wholeList(alertDestination, 'The destinations, by name');
 
 export const newAlertDestination = alertDestination.extend({
   secret: text

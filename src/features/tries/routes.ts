@@ -9,8 +9,6 @@ import type { Answer } from '../../api/answer.ts';
 import { agentTry, tried, turnTry } from './contract.ts';
 import { tryAgent, tryTurn, type TryResult } from './use-cases.ts';
 
-const headers = { 'Idempotency-Key': '1 to 200 visible ASCII characters' };
-
 const postTurnTry = defineRoute({
   operationId: 'tryTurn',
   method: 'POST',
@@ -18,7 +16,6 @@ const postTurnTry = defineRoute({
   isAudited: false,
   summary: 'Ask a turn again, with changes if you like, in a session of its own that delivers and changes nothing',
   body: turnTry,
-  headers,
   answers: {
     202: { description: 'Committed; the turn of the message is the result', schema: tried },
     409: { description: 'The turn has not ended, has asked the model nothing, or has no messages any more' },
@@ -36,7 +33,6 @@ const postAgentTry = defineRoute({
   isAudited: false,
   summary: 'Ask an agent something in a new session that delivers and changes nothing',
   body: agentTry,
-  headers,
   answers: { 202: { description: 'Committed; the turn of the message is the result', schema: tried } },
   async handle({ params: { agent }, body: changes, idempotency, principal }, { context }) {
     const sentBy = parseKeyName(principal.name);
