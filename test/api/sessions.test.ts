@@ -192,17 +192,6 @@ describe('a transcript', () => {
 });
 
 describe('an Idempotency-Key of any POST', () => {
-  test('has one effect for ten equal simultaneous requests', async () => {
-    const { rig } = holder;
-    const path = '/v1/sessions/keyed/system-events';
-    const answers = await Promise.all(
-      Array.from({ length: 10 }, () => rig.post(path, { text: 'once' }, { 'idempotency-key': 'event-1' })),
-    );
-    expect(answers.map((answer) => answer.status)).toEqual(Array.from({ length: 10 }, () => 202));
-    expect(new Set(answers.map((answer) => answer.body.event.id)).size).toBe(1);
-    expect(answers.filter((answer) => answer.headers['idempotent-replayed'] === 'true')).toHaveLength(9);
-  });
-
   test('is not used up by a refused request', async () => {
     const { rig } = holder;
     const headers = { 'idempotency-key': 'late-1' };
