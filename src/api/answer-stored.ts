@@ -11,7 +11,7 @@ import type { AwaitedMessage } from './settlement-waiter.ts';
 
 const WAIT = /^wait\s*=\s*"?(\d{1,6})"?$/i;
 
-export const GONE = 'the client has disconnected';
+const GONE = 'the client has disconnected';
 
 /**
  * `isReplay`: an earlier request with the same key has stored it. `ended` makes the 200, `now` the
@@ -78,7 +78,7 @@ export function toTakenMessage(result: AcceptResult): TakenMessage {
  * How the message ended, or null when the wait ended first: it ends when the client leaves, and
  * counts as no ordinary request while it lasts.
  */
-export async function waitForSettlement(
+async function waitForSettlement(
   { request, services }: Pick<Api, 'services'> & { request: AnyRequest },
   message: AwaitedMessage,
   waitSeconds: number,

@@ -23,9 +23,7 @@ async function failed(session: string, text: string, more: object = {}) {
   return { messageId: String(message.id), turnId: String(message.turnId), code: String(message.error.code) };
 }
 
-async function say(session: string, text: string): Promise<void> {
-  await holder.rig.settle(session, text);
-}
+const say = (session: string, text: string) => holder.rig.settle(session, text);
 
 async function lettersOf(turnId: string, state = 'open') {
   const { items } = (await holder.rig.get(`/v1/dead-letters?state=${state}&limit=200`)).body;
