@@ -108,7 +108,7 @@ function childRoute({ owner }: Config): string {
 
 function spawnedAgent(config: Config, id: string): SpawnedAgent {
   const { model, thinking } = agentOf(config, id).subagents;
-  return { id, model, thinking, modelFault: (name) => modelFault(config, id, name) };
+  return { model, thinking, modelFault: (name) => modelFault(config, id, name) };
 }
 
 /** One more message to a subagent. */

@@ -40,7 +40,6 @@ export interface SpawnSettings {
 
 /** The agent that a subagent is of. */
 export interface SpawnedAgent {
-  id: string;
   /** The model of its subagents when they name none; absent: its own. */
   model?: string | undefined;
   thinking?: ThinkingLevel | undefined;

@@ -18,7 +18,6 @@ const settings = {
   allowAgents: ['helper'],
 };
 const agent = {
-  id: 'main',
   modelFault: (name: string) => (name === 'quick' ? null : `no provider serves the model "${name}"`),
 };
 
