@@ -19,7 +19,6 @@ export interface ProviderSubmission {
   status: SubmissionStatus;
   requestCount: number;
   providerId: string | null;
-  isAdopted: boolean;
   isProved: boolean;
   polls: number;
   incompleteReads: number;
@@ -36,7 +35,7 @@ export interface ProviderSubmission {
   assigned: number;
 }
 
-const SUBMISSION_SQL = `b.id, b.status, b.request_count as "requestCount", b.provider_id as "providerId", b.is_adopted as "isAdopted",
+const SUBMISSION_SQL = `b.id, b.status, b.request_count as "requestCount", b.provider_id as "providerId",
   b.is_proved as "isProved", b.looks as polls, b.incomplete_reads as "incompleteReads",
   (extract(epoch from b.submit_started_at) * 1000)::float8 as "startedAtMs",
   (extract(epoch from b.submitted_at) * 1000)::float8 as "submittedAtMs",
