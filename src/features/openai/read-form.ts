@@ -1,7 +1,7 @@
 // A form with one file, read as it arrives: the fields before the file, then the file as a stream.
 import { Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
-import { FILE_UPLOAD_HOURS } from '../batches/rules/batch.ts';
+import { FILE_UPLOAD_HOURS } from './rules/batch-objects.ts';
 import { cutHead } from '../../core/text.ts';
 import { fieldProblem, Problem } from '../../api/problem.ts';
 import { arriving } from '../../api/upload.ts';

@@ -46,12 +46,12 @@ export function costText({ costUsd, simulated }: Pick<BatchView, 'costUsd' | 'si
 }
 
 /** The percentage of items that have ended. */
-export function computePercent(batch: Pick<BatchView, 'counts'>): number {
+function computePercent(batch: Pick<BatchView, 'counts'>): number {
   return batch.counts.total === 0 ? 100 : Math.floor((countDone(batch) * 100) / batch.counts.total);
 }
 
 /** One line: progress, speed and cost. */
-export function progressLine(batch: BatchView, terminal: Pick<Terminal, 'time'>): string {
+function progressLine(batch: BatchView, terminal: Pick<Terminal, 'time'>): string {
   const { counts, eta, followUps, ratePerMinute } = batch;
   const failed = counts.failed + counts.expired;
   return [
@@ -67,7 +67,7 @@ export function progressLine(batch: BatchView, terminal: Pick<Terminal, 'time'>)
 }
 
 /** The bar for a terminal with this many columns. */
-export function progressBar(batch: Pick<BatchView, 'counts'>, width: number): string {
+function progressBar(batch: Pick<BatchView, 'counts'>, width: number): string {
   const chars = Math.min(BAR_CHARS_MAX, Math.max(BAR_CHARS_MIN, width - FACTS_CHARS));
   const full = Math.floor((computePercent(batch) * chars) / 100);
   return `[${'#'.repeat(full)}${'.'.repeat(chars - full)}]`;

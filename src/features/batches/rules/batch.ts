@@ -17,12 +17,6 @@ export type BatchStatus = (typeof BATCH_STATUSES)[number];
  */
 export const UPLOAD_HOURS = 1;
 
-/**
- * How long the upload of a file of an OpenAI client may take; after that the rounds of files delete
- * it.
- */
-export const FILE_UPLOAD_HOURS = 24;
-
 export const BATCH_OUTCOMES = ['completed', 'partly', 'failed', 'cancelled'] as const;
 export type BatchOutcome = (typeof BATCH_OUTCOMES)[number];
 

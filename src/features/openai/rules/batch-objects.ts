@@ -2,6 +2,12 @@
 import type { AskedBatch, ItemFault } from '../../batches/rules/batch.ts';
 import { formatClientBatchId, formatFileId } from '../../../core/client-ids.ts';
 
+/**
+ * How long the upload of a file of an OpenAI client may take; after that the rounds of files delete
+ * it.
+ */
+export const FILE_UPLOAD_HOURS = 24;
+
 export interface ClientFile {
   id: string;
   filename: string;

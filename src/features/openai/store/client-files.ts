@@ -1,8 +1,8 @@
 // Files of OpenAI's clients. An upload is a row that nothing shows, its parts as they arrive, and
 // one transaction that completes it, with the key of the request. One that is broken off is
 // deleted; one whose process crashed, or that takes too long, goes with the old files.
-import { FILE_UPLOAD_HOURS, type AskedBatch } from '../../batches/rules/batch.ts';
-import type { LineError } from '../rules/batch-objects.ts';
+import type { AskedBatch } from '../../batches/rules/batch.ts';
+import { FILE_UPLOAD_HOURS, type LineError } from '../rules/batch-objects.ts';
 import { clientBatches, clientFileParts, clientFiles } from '../../../rows/client-files.ts';
 import { fromNow, now } from '../../../rows/columns.ts';
 import type { Database } from '../../../database/database.ts';
