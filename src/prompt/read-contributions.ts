@@ -121,7 +121,7 @@ export function mergeTextTransforms(transforms: readonly TextTransforms[]): Text
 function readReplacements(value: unknown, path: string): Replacement[] {
   if (value === undefined) return [];
   return readList(value, path, REPLACEMENTS_MAX).map((item, index) => {
-    const at = `injectMessages[${index}]`;
+    const at = `${path}[${index}]`;
     const { from, to } = readObject(item, at);
     if (typeof from !== 'string' || from === '' || from.length > REPLACED_CHARS_MAX) {
       throw new PluginValueError(`${at}.from`, `must be a text of 1 to ${REPLACED_CHARS_MAX} characters`);

@@ -2,7 +2,6 @@
 // is committed first, so a crash at any point leaves an open submission, which is sent, or an
 // unknown one, which is searched for (follow-submission.ts).
 import { gunzipSync } from 'node:zlib';
-import { hash } from 'node:crypto';
 import { newId } from '../../ids.ts';
 import { formatCustomId } from './rules/request-end.ts';
 import { decideRefusal } from './rules/submission.ts';
@@ -49,11 +48,9 @@ export async function sendOpen(parts: LaneParts, held: { id: string; askedAtMs: 
       customId: formatCustomId(id, requestNo),
       params: gunzipSync(params).toString(),
     }));
-    const bodyBytes = requests.reduce((sum, { params }) => sum + Buffer.byteLength(params), 0);
-    const bodySha256 = hashRequests(requests);
     // A lease that was over is over for good: then the submission stays open for the next claim.
     lease.assertHeld();
-    if (!(await beginSubmission(database, { id, owner, requestCount: requests.length, bodyBytes, bodySha256 }))) return;
+    if (!(await beginSubmission(database, { id, owner, requestCount: requests.length }))) return;
     const outcome = await port.submit({ requests, beforeSend: () => lease.assertHeld() });
     await settle(parts, { id, numbers: rows.map(({ requestNo }) => requestNo) }, outcome);
   } finally {
@@ -111,12 +108,4 @@ async function afterRefusal(
     publish(await storeResults(database, { providerBatchId: id, results }));
   }
   await returnRequests(database, { id, owner }, { status: 'failed', message, isSplit: others.length > 0 });
-}
-
-function hashRequests(requests: readonly { customId: string; params: string }[]): string {
-  return hash(
-    'sha256',
-    requests.map(({ customId, params }) => `${customId} ${hash('sha256', params, 'hex')}`).join('\n'),
-    'hex',
-  );
 }

@@ -190,11 +190,10 @@ export const beginSubmission = literalQuery({
   name: 'begin-submission',
   purpose: 'Note that an open submission is sent now. Answers a row when this process still holds it.',
   locking: 'The submission.',
-  text: `update holdfast.provider_batches b set status = 'submitting', request_count = $requestCount, body_bytes = $bodyBytes, body_sha256 = $bodySha256,
-  submit_started_at = clock_timestamp()
+  text: `update holdfast.provider_batches b set status = 'submitting', request_count = $requestCount, submit_started_at = clock_timestamp()
 where b.id = $id and b.owner = $owner and b.status = 'open' and b.lease_expires_at > clock_timestamp() returning b.id`,
   retryMs: LASTING_RETRY_MS,
-  values: (body: { id: string; owner: string; requestCount: number; bodyBytes: number; bodySha256: string }) => body,
+  values: (sent: { id: string; owner: string; requestCount: number }) => sent,
   answer: (rows) => rows.length > 0,
 });
 
