@@ -58,7 +58,7 @@ export interface WebSession {
 /** Keys and sign-ins that are stored. */
 export interface StoredKeys {
   readKeys: () => Promise<ValidApiKey[]>;
-  /** Those of these sign-ins that exist. */
+  /** Reads the listed sign-ins that exist. */
   readSessions: (ids: readonly string[]) => Promise<WebSession[]>;
   /** Called when a stored key is used, and its use of this minute is not noted yet. */
   onUse: (id: string) => void;

@@ -22,7 +22,7 @@ const ANONYMOUS: Principal = { name: 'anonymous', owner: 'anonymous', role: 'vie
 
 export interface RouteCall {
   request: RawRequest;
-  /** That of the HTTP request, also for a route that is performed within another. */
+  /** The reply of the HTTP request, also for a route that is performed within another. */
   reply: FastifyReply;
   /** Null: a request without a key, which public routes allow. */
   principal: Principal | null;

@@ -98,7 +98,7 @@ type Explain = (error: unknown, place: string) => unknown;
  * id.
  */
 function explained(client: HoldfastClient, explain: Explain): HoldfastClient {
-  // The same functions with the same answers.
+  // The functions have the names and answers of the operations.
   const functions = Object.fromEntries(
     Object.entries(OPERATIONS).map(([id, place]) => [
       id,

@@ -9,7 +9,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EPERM: 'this user may not do that',
   EISDIR: 'it is a folder',
   ENOTDIR: 'a part of its path is not a folder',
-  // Of a folder that is to be made.
+  // Only for a folder that is to be made.
   EEXIST: 'a part of its path is not a folder',
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota of this user is used up',

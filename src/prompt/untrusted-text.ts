@@ -94,7 +94,7 @@ const OPEN_TAGS = [
   'bootstrap pending',
   'bootstrap truncation warning',
   'conversation summary',
-  // Of a summary, and of the text of others in a result.
+  // Ends a summary, and the text of others in a result.
   'end of ',
   'post-compaction context refresh',
   'subagent context',

@@ -49,7 +49,7 @@ export interface UserPromptInput {
   channelLines?: readonly string[];
   /** True when files can be sent back with the `message` tool; absent: they cannot. */
   canSendMedia?: boolean;
-  /** As in `MessageOptions`. */
+  /** See `MessageOptions`. */
   isTranscribing?: boolean;
 }
 

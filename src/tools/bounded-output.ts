@@ -60,7 +60,7 @@ export class BoundedOutput {
   #writeTail(chunk: Buffer): void {
     if (chunk.length === 0) return;
     this.#tail ??= Buffer.allocUnsafe(this.#halfBytes);
-    // Of a chunk longer than the ring only the end would survive.
+    // Only the end of a chunk that is longer than the ring would survive.
     let rest = chunk.subarray(Math.max(0, chunk.length - this.#halfBytes));
     while (rest.length > 0) {
       const copied = rest.copy(this.#tail, this.#tailNext);

@@ -13,7 +13,7 @@ import { isAtOrBelow } from './sandbox/rules/policy.ts';
 
 /** How the commands in one workspace run. */
 export interface CommandPlan {
-  /** As the configuration writes it. */
+  /** The folder as the configuration writes it. */
   workspaceDir: string;
   /**
    * Its real path, taken once: commands start there, and the policy and the canary of the sandbox
@@ -208,7 +208,7 @@ export function listConfigFiles({ runtime: { configPath } }: Config): string[] {
 
 function hasSecretsInFile({ models, channels, api, owner, runtime }: Config): boolean {
   const ofProviders = Object.entries(models.providers).flatMap(([name, { apiKey, keys = [], headers }]) => [
-    // Those of other providers may be of the environment.
+    // The keys of other providers may be of the environment.
     name !== DEFAULT_PROVIDER && Object.values(runtime).some((value) => value === apiKey) ? undefined : apiKey,
     ...keys.map(({ key, env, file }) => (env === undefined && file === undefined ? key : undefined)),
     ...Object.values(headers ?? {}),

@@ -10,7 +10,7 @@ export interface DomTextOptions {
   baseUrl: string;
 }
 
-/** As much of the DOM as is needed: the page was parsed without a browser. */
+/** The part of the DOM that is needed: the page was parsed without a browser. */
 interface DomNode {
   nodeType: number;
   nodeName: string;

@@ -28,7 +28,7 @@ const OUTPUT_BYTES_MAX = 36_000;
 const COMMAND_BYTES_MAX = 131_000;
 /** Between TERM and KILL after a stop, an interruption or a shutdown. */
 const KILL_GRACE_MS = 2_000;
-/** The same at the command's time limit: it must have ended within a second (G25). */
+/** The grace at the command's time limit: it must have ended within a second (G25). */
 const TIMEOUT_KILL_GRACE_MS = 500;
 
 export interface ExecOptions {

@@ -19,7 +19,7 @@ export interface ReadPage {
   text: string;
 }
 
-/** As much of the parser's tree as is used here. */
+/** The part of the parser's tree that is used here. */
 interface PageElement {
   textContent: string | null;
   getAttribute(name: string): string | null;

@@ -30,7 +30,7 @@ export interface PaidAnswer<Result> {
   id: string | null;
   /** Null: it reports no tokens. */
   usage: TokenCounts | null;
-  /** As in the call, when the answer says it. */
+  /** The price of a unit in the call, when the answer says it. */
   unitMicros?: number | null;
 }
 

@@ -93,7 +93,7 @@ async function poll(
   const logged = await readProcessLog({ dataDir, id }, { from: first.polledBytes, bytesMax: LOG_BYTES_MAX });
   if (logged === null) return elsewhere(facts);
   const isOver = facts.status !== 'running';
-  // Of a character that is only half there the next poll shows all.
+  // The next poll shows a character of which only half is there.
   const torn = isOver ? 0 : tornBytesAt(logged.bytes);
   const shown = await store.notePoll({ id, key: call.idempotencyKey, until: logged.from + logged.bytes.length - torn });
   const part = await readProcessLog({ dataDir, id }, { from: shown.from, bytesMax: shown.until - shown.from });

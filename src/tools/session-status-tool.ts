@@ -10,7 +10,7 @@ import { errorOutcome, type Tool, type ToolCall, textOutcome } from './tool.ts';
 export interface SessionUsage {
   inputTokens: number;
   outputTokens: number;
-  /** Of the last request and its answer together; 0: not known. */
+  /** The tokens of the last request and its answer together; 0: not known. */
   contextTokens: number;
   contextTokensMax: number;
   cacheReadTokens: number;

@@ -23,7 +23,7 @@ export interface TurnTokens {
   outputTokens: number;
   cacheReadTokens: number;
   cacheWriteTokens: number;
-  /** Of the last request and its answer together; 0: not known. */
+  /** The tokens of the last request and its answer together; 0: not known. */
   contextTokens: number;
 }
 

@@ -32,7 +32,7 @@ export interface Toolset {
   tools: readonly Tool[];
   /** The specs that the model receives, in the same order. */
   specs: ToolSpec[];
-  /** The same for a session on this channel. Equal channels get the same list. */
+  /** The tools for a session on this channel. Equal channels get the same list. */
   specsOn(channel: string | undefined): ToolSpec[];
   /**
    * The tool of that exact name, blanks around it aside; undefined for one that does not exist or

@@ -26,7 +26,9 @@ export interface WebAnswer {
   /** Where it came from in the end. */
   url: string;
   status: number;
-  /** As the server says it, lower case, without parameters; null when it says nothing. */
+  /**
+   * The type that the server says, in lower case and without parameters; null when it says none.
+   */
   contentType: string | null;
   charset: string | null;
   body: Buffer;

@@ -20,7 +20,7 @@ export interface WebFetchOptions {
 }
 
 const CHARS_DEFAULT = 20_000;
-/** Of the body of a refusal no more is shown. */
+/** How much of the body of a refusal is shown. */
 const REFUSAL_CHARS_MAX = 1000;
 const TITLE_CHARS_MAX = 300;
 const URL_CHARS_MAX = 500;

@@ -149,7 +149,7 @@ interface SentEvents extends Pick<EventStreamOptions, 'response' | 'tail' | 'aft
    */
   findTrimmed?: (after: bigint) => Promise<string | null>;
   read: ReadEvents;
-  /** The same choice for live events. */
+  /** Chooses live events as `read` chooses stored ones. */
   isWanted: (event: EventRow) => boolean;
   /** True for the event that ends the stream; it is sent first. */
   isLast: (event: EventRow) => boolean;

@@ -166,7 +166,7 @@ function follow(
   return { command, given, option };
 }
 
-/** Those of the command and of every command above it. */
+/** The options of the command and of every command above it. */
 function listOptions(command: Command): Option[] {
   const own = command.options.filter(({ hidden }) => !hidden);
   return command.parent === null ? own : [...own, ...listOptions(command.parent)];

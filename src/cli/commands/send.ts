@@ -187,7 +187,7 @@ export async function streamReply(
     accepted = answer;
     sent.resolve(accepted);
     if (accepted.disposition === 'rejected') throw rejected(accepted);
-    // One that was sent before may have been settled long ago: no event will come.
+    // A message that was sent before may have been settled long ago: no event will come.
     if (isOpen(await api.getMessage({ id: accepted.message.id }))) await watching;
   } catch (error) {
     if (!signal.aborted) throw error;

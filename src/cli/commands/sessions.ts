@@ -253,7 +253,7 @@ async function findCompaction(api: ApiClient, key: string, turnId: string | unde
 async function writeLines({ key, out }: InputOf<typeof EXPORT>, api: ApiClient, terminal: Terminal): Promise<ExitCode> {
   const signal = interruption();
   const lines = await api.exportSession({ key }, { signal });
-  // The same class has two names in the types of Node.
+  // Node's types have two names for this class.
   const body = Readable.fromWeb(lines as Parameters<typeof Readable.fromWeb>[0]);
   let tail = '';
   const watch = new Transform({

@@ -69,7 +69,7 @@ async function openLog(live: LiveConfig, roles: readonly Role[]): Promise<Logger
   const { logLevel: level, logFormat: format, logFiles, dataDir } = config.runtime;
   const keys = roles.includes('api') ? [(await ensureApiKey(config)).key] : [];
   let secrets = [...secretsOf(config), ...keys];
-  // Those that are replaced stay out of the log too.
+  // Secrets that are replaced stay out of the log, too.
   live.follow({
     prepare(next) {
       secrets = [...new Set([...secrets, ...secretsOf(next)])];
@@ -127,7 +127,7 @@ async function removeDataDir(dataDir: string): Promise<void> {
   for (const path of [workspacesFolderOf(dataDir), dataDir]) await rm(path, { recursive: true, force: true });
 }
 
-/** Of the API, or of the metrics in a process without it. */
+/** Holds the port of the API, or of the metrics in a process without it. */
 function holdAddress({ runtime }: Config, roles: readonly Role[]): Promise<HeldPort> {
   const { host, port, metricsPort } = runtime;
   return holdPort({ host, port: roles.includes('api') ? port : (metricsPort ?? 0) });

@@ -266,7 +266,7 @@ function jsonText<Schema extends z.ZodType>(schema: Schema) {
 const CHAT_ADDRESS = 'a chat such as "channel:telegram/main/42"';
 const chatAddress = z.string().refine((text) => parseChannelUrl(text) !== null, CHAT_ADDRESS);
 
-/** The same in the query of an upload of lines. */
+/** The settings in the query of an upload of lines. */
 export const batchQuery = z.strictObject({
   ...texts,
   concurrency: numberText(concurrency),

@@ -39,7 +39,7 @@ function messagesOf<Role extends string>(...roles: Role[]) {
   return z.array(message).refine(hasOneOfUser, 'expected one message with the role user');
 }
 
-/** Of the call, which apply as in a request of an OpenAI client. */
+/** The settings of the call, which apply as in a request of an OpenAI client. */
 const settings = {
   model: anything,
   max_tokens: tokens,

@@ -79,7 +79,7 @@ export async function runBatchRound(parts: BatchParts, signal: AbortSignal): Pro
     const { runs, messageIds, turnIds } = await readWorkToStop(database);
     for (const run of runs) publish(await abortRun(parts, { ...run, reason: CANCELLED, isOwn: true }));
     for (const id of messageIds) {
-      // Of one that a worker has claimed, the next rounds stop the turn.
+      // If a worker has claimed its session, the next rounds stop the turn.
       const { kind } = publish(await cancelMessage(database, { id, reason: CANCELLED, idempotency: null }));
       hasChanged ||= kind === 'done';
     }

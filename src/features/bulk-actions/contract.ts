@@ -23,7 +23,7 @@ export const LETTER_KINDS = ['turn', 'delivery', 'announcement'] as const;
 
 const name = z.string().min(1).max(200);
 
-/** Of a message only one state can be changed: while it waits. */
+/** A message can be changed only while it waits. */
 const MESSAGE_STATUSES = ['waiting'] as const;
 const states = [...new Set([...TURN_STATUSES, ...MESSAGE_STATUSES, ...DELIVERY_STATUSES])] as const;
 

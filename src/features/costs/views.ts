@@ -22,7 +22,7 @@ export interface UsageRequest {
   from: Date;
   to: Date;
   group: UsageGroup | null;
-  /** Of turns with these tags, as long as they are kept. */
+  /** Only turns with these tags, as long as they are kept. */
   tags?: Tags | undefined;
 }
 

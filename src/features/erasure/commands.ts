@@ -32,7 +32,7 @@ const eraseSession = command({
   },
 });
 
-/** The same for all sessions in which only this person has written. */
+/** Erases all sessions in which only this person has written. */
 const eraseSubject = command({
   summary: 'erase all sessions in which only this person has written; exit 9 if shared sessions are kept; for admins',
   takes: {

@@ -7,7 +7,7 @@ import { erasure, subjectErasure } from './contract.ts';
 
 const REASON_CHARS_MAX = 500;
 
-/** Of an erasure. `dryRun`: nothing is stopped and nothing is removed. */
+/** The query of an erasure. `dryRun`: nothing is stopped and nothing is removed. */
 const erasureQuery = z.strictObject({
   dryRun: z.enum(['true', 'false']).optional().describe('True: count the rows and remove nothing'),
   reason: z.string().max(REASON_CHARS_MAX).optional().describe('Why; stored in the audit log'),

@@ -31,7 +31,7 @@ import { textHeader, type BegunCall } from './begin-call.ts';
 /** A request whose answer is on its way. */
 export interface Call {
   segment: Segment;
-  /** As it was when it was read. */
+  /** The turn as it was read. */
   turn: ClientTurn;
   begun: BegunCall;
   /** Every event of the segment is after it. */
@@ -71,7 +71,7 @@ interface AnswerSink {
   beat(): void;
 }
 
-/** Of a request whose answer is sent when all of it is known. */
+/** For a request whose answer is sent when all of it is known. */
 export const SILENT: AnswerSink = { text: () => undefined, beat: () => undefined };
 
 /**

@@ -38,7 +38,7 @@ export async function uploadFile(
   }
 }
 
-/** The same bytes in parts of one size; the last one may be smaller. */
+/** Cuts the bytes into parts of one size; the last one may be smaller. */
 async function* inParts(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let pieces: Buffer[] = [];
   let size = 0;

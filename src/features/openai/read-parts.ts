@@ -39,7 +39,7 @@ export const SHARED = {
   metadata: clientMetadata,
 };
 
-/** Those of them that have no effect in Holdfast. */
+/** The shared fields that have no effect in Holdfast. */
 export const SHARED_IGNORED = {
   store: z.boolean().nullish(),
   service_tier: z.string().nullish(),

@@ -61,7 +61,7 @@ export async function readFigures({ reads, service }: ApiContext): Promise<Overv
   };
 }
 
-/** Of the budgets but the caps of batches, the one of which the most is used. */
+/** The budget of which the most is used; caps of batches do not count. */
 function tightest(budgets: readonly Budget[]): Overview['budget'] {
   const [budget] = budgets
     .filter(({ origin }) => origin !== 'batch')

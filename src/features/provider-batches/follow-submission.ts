@@ -55,7 +55,7 @@ export async function followSubmission(parts: LaneParts): Promise<boolean> {
   try {
     await step({ parts, submission, note });
   } catch (error) {
-    // Of the database; the lease runs out by itself.
+    // A fault of the database: the lease runs out by itself.
     if (isPassingFault(error)) throw error;
     const { polls, status } = submission;
     logger.warn({ err: error, submission: id, status }, 'Submission could not be polled; the next poll retries');

@@ -269,7 +269,7 @@ export interface RetentionLag extends Pick<(typeof RETENTION_KINDS)[number], 'ki
   lagMs: number;
 }
 
-/** Of the kinds that have been deleted at any time. */
+/** Reads the lag of the kinds that have been deleted at any time. */
 export const readRetentionLag = viewQuery({
   name: 'retention-lag',
   purpose: 'Read for each kind of old rows how long ago the next pass should have been complete.',

@@ -19,7 +19,7 @@ export interface SpanExporter {
 }
 
 export interface ExporterOptions {
-  /** Of Holdfast. */
+  /** The version of Holdfast. */
   version: string;
   /** Names this process. */
   instance: string;

@@ -54,7 +54,7 @@ export interface TracingOptions {
   logger: Logger;
   clock: Clock;
   views: ViewDatabase;
-  /** Of Holdfast. */
+  /** The version of Holdfast. */
   version: string;
   /** Names this process. */
   instance: string;

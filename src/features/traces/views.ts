@@ -49,7 +49,7 @@ interface TraceRow extends Pick<
   'id' | 'agentId' | 'responseIds' | 'compactions' | 'deliveries' | 'spawnedBy' | 'cron' | 'batchId'
 > {
   inputs: TracedInput[];
-  /** As they are stored. */
+  /** The texts as they are stored. */
   texts: { instructions: unknown; prompt: unknown } | null;
 }
 

@@ -51,7 +51,7 @@ export interface NewProcess {
 /** What leads the process group of a command. */
 export interface ProcessStart {
   id: string;
-  /** As in `NewProcess`. */
+  /** See `NewProcess`. */
   epoch: number;
   pid: number;
   startedTicks: number | null;

@@ -4,7 +4,7 @@ import type { CommandLine, SandboxPolicy } from './rules/policy.ts';
 
 /** A command line with all that decides how it runs. */
 export interface PlainCommand extends CommandLine {
-  /** Of the service: a sandbox keeps what programs need of it. */
+  /** The environment of the service: a sandbox keeps what programs need of it. */
   environment: Record<string, string>;
   /**
    * Variables that are meant for the command, such as those that a server of tools is configured
@@ -15,7 +15,7 @@ export interface PlainCommand extends CommandLine {
   user: OsUser | null;
 }
 
-/** The same command, inside. */
+/** The command as it runs inside. */
 export interface WrappedCommand {
   argv: readonly string[];
   environment: Record<string, string>;

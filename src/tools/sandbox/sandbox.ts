@@ -54,7 +54,7 @@ interface SandboxPlace extends Pick<CommandPlan, 'workspaceDir' | 'realDir'> {
   user: OsUser | null;
   /** The way to the network; null: there is none. */
   proxy: HostProxy | null;
-  /** As in the plan of commands. */
+  /** See the plan of commands. */
   closedBy?: string | null;
   /** Absent: commands run there. */
   server?: ServerAccess;
@@ -147,7 +147,7 @@ export class Sandbox {
     return this.known;
   }
 
-  /** As the last canary found it; waits for the first one. */
+  /** The state that the last canary found; waits for the first one. */
   async state(): Promise<SandboxState> {
     return this.#checkedAt === null ? this.check() : this.known;
   }

@@ -40,7 +40,7 @@ async function writeResults(
   // From the last line of the file on: it shows whether the file is one of this batch.
   const after = known.lines === 0 ? undefined : String(known.lines - 1);
   const lines = await api.getBatchResults({ ...choice, after }, { signal });
-  // The same class has two names in the types of Node.
+  // Node's types have two names for this class.
   const body = Readable.fromWeb(lines as Parameters<typeof Readable.fromWeb>[0]);
   if (out === undefined) {
     for await (const text of body.setEncoding('utf8')) terminal.write(String(text));

@@ -15,7 +15,7 @@ export interface SpentBatch {
   way: Way;
   total: number;
   ended: number;
-  /** Of the ended items; null: not known. */
+  /** The cost of the ended items; null: not known. */
   costMicros: number | null;
   /**
    * Of the ended items, those that were asked live although others are not (a pilot, for example),
@@ -37,7 +37,7 @@ export function expectedCostMicros({ way, total, ended, costMicros, live, batchS
   const left = total - ended;
   if (costMicros === null || left <= 0) return costMicros;
   const others = { items: ended - live.items, costMicros: Math.max(0, costMicros - live.costMicros) };
-  // Of a batch that is live altogether, nothing is counted apart.
+  // A batch that is live altogether counts nothing apart.
   const alike = way === 'live' && live.items > 0 ? live : others;
   if (alike.items >= ENDED_MIN) return costMicros + (alike.costMicros / alike.items) * left;
   if (way === 'live' || live.items < ENDED_MIN || batchShare === null) return null;

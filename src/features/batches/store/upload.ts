@@ -16,7 +16,7 @@ export interface NewBatch {
   name: string | null;
   via: MessageVia;
   agentId: string;
-  /** Of items that name none, as the provider names it. */
+  /** The model of items that name none, as the provider names it. */
   model: string;
   defaults: ItemDefaults & { deliver?: { url: string } };
   concurrency: number;

@@ -116,9 +116,9 @@ type BatchRow = Omit<BatchView, Derived> & {
   flight: { running: number; parked: number; busyMs: number } | null;
   errors: BatchView['errors'] | null;
   hops: HopRow[] | null;
-  /** Of `via: auto`; null: not chosen. */
+  /** The choice of `via: auto`; null: not chosen. */
   choice: Choice | null;
-  /** As `SpentBatch` has it. */
+  /** See `SpentBatch`. */
   batchShare: number | null;
 };
 

@@ -39,7 +39,7 @@ const ITEM_WHY_SQL = `case when i.status = 'pending' and b.status = 'paused' the
 
 type BatchItemRow = Omit<BatchItemView, 'costUsd'> & {
   costMicros: number | null;
-  /** Of an item in flight. */
+  /** Why an item in flight waits. */
   wait: WaitRow | null;
 };
 

@@ -21,7 +21,7 @@ export interface Settlement {
   lastError: string | null;
   /** For `pending`: not before this many milliseconds have passed. */
   delayMs?: number;
-  /** Of a part for a chat; absent: it is a webhook. */
+  /** What follows for a part for a chat; absent: it is a webhook. */
   chat?: ChatSettlement;
 }
 

@@ -211,7 +211,7 @@ select (select count(*) from deleted)::int as processes, (select count(*) from i
 
 export interface FamilyMember {
   id: SessionId;
-  /** As it is stored: with `ERASING` in front once the erasure has begun. */
+  /** The stored key: it has `ERASING` in front once the erasure has begun. */
   key: string;
   /** A turn is open or messages wait. */
   hasWork: boolean;

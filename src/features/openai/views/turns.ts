@@ -69,7 +69,7 @@ export async function findKeyedMessage(
 export interface OwnName {
   kind: 'user' | 'conversation';
   agentId: string;
-  /** As `Principal.owner`. */
+  /** Whose request it is, see `Principal.owner`. */
   owner: string;
   nameSha: string;
 }

@@ -5,7 +5,7 @@ import { toDollars } from '../../../core/prices.ts';
 /** One of the last 60 minutes. */
 export interface Minute {
   startsAt: string;
-  /** The same in milliseconds since the epoch. */
+  /** The start in milliseconds since the epoch. */
   startsAtMs: number;
   arrivals: number;
   /**

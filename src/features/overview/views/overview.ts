@@ -39,7 +39,7 @@ export interface OverviewFacts {
   /** The 95th percentiles of the newest calls and turns of the last hour; null: there were none. */
   firstChunkP95Ms: number | null;
   turnP95Ms: number | null;
-  /** The same of the newest that started before the end of the hour of the day before. */
+  /** The figures of the newest turns that had started by this time on the day before. */
   dayBefore: { firstChunkP95Ms: number | null; turnP95Ms: number | null };
 }
 

@@ -19,7 +19,7 @@ export interface NewResult extends RequestResult {
 
 /** Tokens and costs of an answer. */
 interface AnswerFigures extends ReportedTokens {
-  /** As the provider names it. */
+  /** The model as the provider names it. */
   model: string;
   /** Null: not known. */
   costMicros: number | null;

@@ -24,7 +24,7 @@ export interface SpawnRequest {
    * it is that of its turn's answer.
    */
   deliver?: { url: string } | null | undefined;
-  /** Of its turns, in addition to those of the turn that spawns it. */
+  /** The options of its turns, in addition to those of the turn that spawns it. */
   options?: InputOptions | undefined;
 }
 

@@ -24,7 +24,7 @@ export interface RunFacts {
   deliver: { url: string } | null;
   /** True: nowhere. */
   isUndelivered: boolean;
-  /** Of its turns. */
+  /** The options of its turns. */
   options: InputOptions;
   error: string | null;
   runtimeSeconds: number;
@@ -63,7 +63,7 @@ export const listRecentRuns = literalQuery({
 export interface Steer {
   runId: string;
   messageId: MessageId;
-  /** As JSON text. */
+  /** JSON text. */
   body: string;
   route: string;
   /** Its cause; null: each call inserts another one. */

@@ -37,7 +37,7 @@ export const FINISH_REASONS: Readonly<Record<string, string>> = {
   sensitive: 'content_filter',
 };
 
-/** Of a tag, before its key. */
+/** Stands before the key of a tag. */
 export const TAG_PREFIX = 'holdfast.tag.';
 
 export const ATTRIBUTES = {

@@ -3,15 +3,15 @@
 
 /** Limits of a command. */
 export interface SandboxLimits {
-  /** Of each process. Infinite for a program that runs as long as the service. */
+  /** The limit of each process. Infinite for a program that runs as long as the service. */
   cpuSeconds: number;
   /** The memory that each process may write to. */
   memoryBytes: number;
   /** Processes and threads of the command together. Linux exempts root. */
   processes: number;
-  /** Of each file. */
+  /** The limit of each file. */
   fileBytes: number;
-  /** Of its private /tmp. */
+  /** The limit of its private /tmp. */
   tmpBytes: number;
 }
 
