@@ -54,7 +54,7 @@ const sha256 = (path: string): string => createHash('sha256').update(readFileSyn
 test('turns of owners read the state, the settings and their schema; other turns have no gateway', async () => {
   const { rig, say, lastResult, path } = await gatewayRig({ ...ENABLED, owner: { ids: ['42'] } });
   await say('main', { action: 'status' }, { sender: { id: '42' } });
-  expect(await lastResult()).toMatch(/Holdfast 0\.1\.0 on Node .*, PostgreSQL .*Waiting inputs: \d+/);
+  expect(await lastResult()).toMatch(/Holdfast \d+\.\d+\.\d+ on Node .*, PostgreSQL .*Waiting inputs: \d+/);
   await say('main', { action: 'config.get' });
   expect(await lastResult()).toContain(`sha256 ${sha256(path)}`);
   expect(await lastResult()).toContain('tools.gateway.enabled = true (file)');
@@ -108,7 +108,7 @@ function folderWith(file: object) {
 }
 
 test('a patch with a fault changes nothing and names the fault, also one that only a plugin sees', async () => {
-  const module = join(import.meta.dirname, '../plugins/none.ts');
+  const module = join(import.meta.dirname, '../../plugins/none.ts');
   const { path, run } = folderWith({ tools: { deny: ['exec'] } });
   const baseHash = sha256(path);
   const apply = async (patch: object) => await run({ action: 'config.apply', baseHash, patch });

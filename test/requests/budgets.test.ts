@@ -2,8 +2,8 @@
 // Method: agents whose workspaces are too large, nearly too large or not set up, and the requests
 // that the model server received.
 import { describe, expect, test } from 'vitest';
-import { shareAmongTests } from '../../servers/share-among-tests.ts';
-import { useService } from '../../requests/rig/use-service.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { useService } from './rig/use-service.ts';
 
 const holder = useService({
   config: {
@@ -34,7 +34,7 @@ shareAmongTests(async () => {
 });
 
 function write(agent: string, name: string, content: string): string {
-  return holder.service.writeFile(`../../workspace-${agent}/${name}`, content);
+  return holder.service.writeFile(`../workspace-${agent}/${name}`, content);
 }
 
 describe('a workspace file over its limit', () => {
