@@ -53,9 +53,9 @@ export function openApiDocument(routes: readonly Route[], publicUrl?: string): J
 }
 
 /**
- * The schemas of the document, made in one conversion: those with a name, and those of routes, which
- * refer to them. Bodies are described by what clients can send, answers by what is returned; a name
- * that both use means the same in both.
+ * The schemas of the document, made in one conversion: those with a name, and those of routes,
+ * which refer to them. Bodies are described by what clients can send, answers by what is returned;
+ * a name that both use means the same in both.
  */
 function convertSchemas(routes: readonly Route[]): { schemas: Json; toSchema: ToSchema } {
   const used = routes.flatMap(({ body, answers }) =>

@@ -1,9 +1,9 @@
-// An upload as it arrives, and its lines, read with the memory of one line: a stream of bytes, which
-// may be compressed, becomes lines with their numbers. It is bounded by the time without a byte, by
-// the time of all of it, and by its bytes: a body that only has to keep arriving would otherwise
-// hold a request open forever, with a byte a minute or with bytes that expand to nothing. What makes
-// the whole upload unreadable is thrown as a problem; what is wrong with one line is for the caller
-// to list.
+// An upload as it arrives, and its lines, read with the memory of one line: a stream of bytes,
+// which may be compressed, becomes lines with their numbers. It is bounded by the time without a
+// byte, by the time of all of it, and by its bytes: a body that only has to keep arriving would
+// otherwise hold a request open forever, with a byte a minute or with bytes that expand to nothing.
+// What makes the whole upload unreadable is thrown as a problem; what is wrong with one line is for
+// the caller to list.
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';

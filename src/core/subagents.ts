@@ -1,6 +1,6 @@
 // Subagents: what a session may do by its place in a family, and how its end is announced. A
-// subagent works on a task, and sends messages neither to users nor to other sessions; at the bottom
-// of its family it has no subagents.
+// subagent works on a task, and sends messages neither to users nor to other sessions; at the
+// bottom of its family it has no subagents.
 import { cutHead, isBlank } from './text.ts';
 import { BLANKS, foldedPattern, foldText, replaceFolded } from '../prompt/fold-text.ts';
 import { ownPart, type PromptPart } from '../prompt/prompt-parts.ts';

@@ -1,7 +1,7 @@
-// Which tools an agent has, when a person is asked about a call, and the tools of other programs and
-// of MCP servers. A policy is names and patterns; deny wins over allow, and the model has
-// no way around it (G30): a tool that is not allowed is not in the toolset, so it is neither shown
-// nor found.
+// Which tools an agent has, when a person is asked about a call, and the tools of other programs
+// and of MCP servers. A policy is names and patterns; deny wins over allow, and the model has no
+// way around it (G30): a tool that is not allowed is not in the toolset, so it is neither shown nor
+// found.
 import { matchesPattern } from './text.ts';
 import { callerCallId, parseCallerCallId, type CallerCall } from './client-ids.ts';
 

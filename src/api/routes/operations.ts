@@ -1,5 +1,5 @@
-// Routes for operators: the agents and the configuration of the process that answers, the audit log,
-// liveness, readiness, metrics and the description of the API.
+// Routes for operators: the agents and the configuration of the process that answers, the audit
+// log, liveness, readiness, metrics and the description of the API.
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import { agentOf, ConfigError, reloadablePartOf, type AgentSettings, type ConfigChange } from '../../config.ts';

@@ -1,5 +1,5 @@
-// Alert destinations are created, changed, deleted and tested. `secret` and `url` leave the database
-// only to send something.
+// Alert destinations are created, changed, deleted and tested. `secret` and `url` leave the
+// database only to send something.
 import { randomBytes } from 'node:crypto';
 import type { z } from 'zod';
 import type { Config } from '../../config.ts';

@@ -165,7 +165,7 @@ interface PlannedFiring {
 async function planFiring(parts: CronParts, cron: Cron, nowMs: number): Promise<PlannedFiring | null> {
   const { config } = parts;
   if (cron.nextSlotMs === null || cron.dueMs === null) return null;
-  const timetable = await understand(parts, cron);
+  const timetable = await timetableOrDisable(parts, cron);
   if (timetable === null) return null;
   const plan = planTicks({
     timetable,
@@ -198,7 +198,7 @@ function heldBack({ ticks, nextSlotMs }: TickPlan, { payload }: Cron): Tick[] {
   );
 }
 
-async function understand({ database, logger }: CronParts, cron: Cron): Promise<Timetable | null> {
+async function timetableOrDisable({ database, logger }: CronParts, cron: Cron): Promise<Timetable | null> {
   try {
     return buildTimetable(cron.schedule);
   } catch (error) {

@@ -1,6 +1,6 @@
-// What operators do with failed work: open dead letters are listed, discarded, or redriven: a turn is
-// retried, a delivery is sent again, each in a write of its own that also closes the letter. So a
-// request that was cut off and is sent again continues with what is still open, and nothing is
+// What operators do with failed work: open dead letters are listed, discarded, or redriven: a turn
+// is retried, a delivery is sent again, each in a write of its own that also closes the letter. So
+// a request that was cut off and is sent again continues with what is still open, and nothing is
 // redriven twice (G17).
 import type { RedrivenLetters } from './contract.ts';
 import { decideDelivery } from '../deliveries/decide.ts';

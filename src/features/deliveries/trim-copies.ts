@@ -1,6 +1,6 @@
-// Deletes the copies of files whose deliveries need them no more. A copy has the id of its delivery,
-// which is also that of the first part. Nothing else deletes one that was sent, so a crash at any
-// point leaves at most a file that the next round deletes.
+// Deletes the copies of files whose deliveries need them no more. A copy has the id of its
+// delivery, which is also that of the first part. Nothing else deletes one that was sent, so a
+// crash at any point leaves at most a file that the next round deletes.
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isUuid } from '../../core/ids.ts';

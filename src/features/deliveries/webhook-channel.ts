@@ -1,7 +1,7 @@
-// Replies as webhooks, signed as Standard Webhooks asks: `webhook-id` is the delivery's id, the same
-// at every attempt, so a receiver that has seen it answers 2xx and does nothing. A message or a cron
-// may name the URL, so only the operator's own is trusted: every other reaches public addresses, and
-// what its host answers is not kept.
+// Replies as webhooks, signed as Standard Webhooks asks: `webhook-id` is the delivery's id, the
+// same at every attempt, so a receiver that has seen it answers 2xx and does nothing. A message or
+// a cron may name the URL, so only the operator's own is trusted: every other reaches public
+// addresses, and what its host answers is not kept.
 import type { ClaimedDelivery } from './store/claims.ts';
 import type { IncomingMessage } from 'node:http';
 import { Webhook } from 'standardwebhooks';

@@ -1,7 +1,7 @@
 // The second half of a request of a client: its answer, sent while the turn runs or when it has
 // ended. The turn does not depend on it: it is followed from the past in the database to the live
-// events, all through a `Segment`, until that ends, the client leaves, or the time is over. The call
-// that a request began can be stopped, too: its message while it waits, or the turn that has
+// events, all through a `Segment`, until that ends, the client leaves, or the time is over. The
+// call that a request began can be stopped, too: its message while it waits, or the turn that has
 // claimed it.
 import { setTimeout as delay } from 'node:timers/promises';
 import { toDollars } from '../../core/prices.ts';
@@ -179,7 +179,7 @@ export async function answerWhole(
 /** Writes the events of an answer, in one of OpenAI's forms. */
 export interface Printer {
   text(text: string): string;
-  /** The last ones. Before the first byte (`isOpen`: false) it may throw an answer with a status. */
+  /** The last events. Before the first byte (`isOpen`: false) it may throw an answer. */
   end(followed: Followed, isOpen: boolean): Promise<string>;
 }
 

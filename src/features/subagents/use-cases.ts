@@ -1,6 +1,6 @@
 // A subagent is spawned, gets one more message, or is stopped: by the tool of an agent, and through
-// the API. Which agent and model a subagent has is decided here and in the rules; how many there may
-// be, the transaction counts.
+// the API. Which agent and model a subagent has is decided here and in the rules; how many there
+// may be, the transaction counts.
 import { agentOf, agentOrFirst, isAgent, modelFault, toolPolicyFault, type Config } from '../../config.ts';
 import { inheritOptions, sharedOptions, withOptions } from '../../core/input-options.ts';
 import { chooseRoute } from '../../core/inbound.ts';

@@ -150,8 +150,8 @@ export class LockKeeper {
   }
 
   /**
-   * Reads the stops. One read at a time: on a slow database, more of them would take the connections
-   * that renew the leases.
+   * Reads the stops. One read at a time: on a slow database, more of them would take the
+   * connections that renew the leases.
    */
   async #watch(): Promise<void> {
     const { held } = this.#leases;

@@ -8,8 +8,8 @@ import { literalQuery } from '../../../database/literal-query.ts';
 import { sendQuery, cte, rows, statement } from '../../../database/statement.ts';
 import { USAGE_KEYS, USAGE_SUMS } from './usage-rows.ts';
 
-// A version names its rows, so it never changes and is never deleted: what a call cost can be proven
-// as long as its row exists.
+// A version names its rows, so it never changes and is never deleted: what a call cost can be
+// proven as long as its row exists.
 export const storePriceVersion = literalQuery({
   name: 'store-price-version',
   purpose:

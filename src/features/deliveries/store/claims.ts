@@ -9,9 +9,9 @@
 //
 // A chat gets the deliveries of a session in their order, part after part, and those of several
 // sessions in the order in which the oldest of each was stored, so the parts of one answer stay
-// together. Only the first of a chat, its head, can be claimed. The row of `channel_gates` of a chat
-// is held by the relay that sends to it, and says afterwards when the next message may follow; that
-// of the account spaces the messages of a bot.
+// together. Only the first of a chat, its head, can be claimed. The row of `channel_gates` of a
+// chat is held by the relay that sends to it, and says afterwards when the next message may follow;
+// that of the account spaces the messages of a bot.
 import { placesOfUrlSql } from '../../../core/channel-address.ts';
 import type { DeliveryPayload } from '../../../core/delivery-payload.ts';
 import type { DeliveryId, SessionId } from '../../../core/ids.ts';

@@ -19,8 +19,8 @@ export interface JudgedPoll {
   /** The reason in this case, as a text for people. */
   detail?: string;
   /**
-   * The current result of the gate; absent: it was not checked. Kept unless the session turns out to
-   * be busy.
+   * The current result of the gate; absent: it was not checked. Kept unless the session turns out
+   * to be busy.
    */
   gateSha256?: string;
   /** When tasks were last polled, if this changes it. */
