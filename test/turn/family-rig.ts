@@ -31,6 +31,9 @@ interface LastBody {
   messages: { content: string | { type: string; text?: string }[] }[];
 }
 
+// Each tool has fields of its own.
+type ReadByModel = Record<string, any>; // oxlint-disable-line typescript/no-explicit-any
+
 /** Makes it; `settings` is the configuration file. */
 export async function createFamilyRig(databaseUrl: string, settings: object = {}, tools: Tool[] = []) {
   const rig: TurnRig = await createTurnRig(databaseUrl, { settings });
@@ -42,9 +45,10 @@ export async function createFamilyRig(databaseUrl: string, settings: object = {}
   }
 
   /** Runs a session tool in a call; resolves with what the model reads. */
-  async function call(name: string, from: ToolCall, input: object): Promise<Record<string, any>> {
+  async function call(name: string, from: ToolCall, input: object): Promise<ReadByModel> {
     const { content } = await own.find(({ spec }) => spec.name === name)!.run(input, from);
-    return JSON.parse(String(content)) as Record<string, any>;
+    // These tools answer with a text.
+    return JSON.parse(content as string) as ReadByModel;
   }
 
   /** All runs, in the order in which they were spawned. */
