@@ -14,8 +14,15 @@ import { removeInside } from '../../files/inside.ts';
 import { newId } from '../../ids.ts';
 import { sniffFormat } from '../../images/fit-image.ts';
 import type { BotAccount } from './accounts.ts';
-import type { ChatPerson, ChatPlace, Platform, ReceivedMessage, ReceivedReaction, RemoteFile } from './platform.ts';
-import { tooLarge } from './platforms/requests.ts';
+import {
+  tooLarge,
+  type ChatPerson,
+  type ChatPlace,
+  type Platform,
+  type ReceivedMessage,
+  type ReceivedReaction,
+  type RemoteFile,
+} from './platform.ts';
 import type { ContextMessage } from './store/context.ts';
 import { readAwaitedFiles } from './store/inbox.ts';
 

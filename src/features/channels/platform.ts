@@ -143,6 +143,11 @@ export class PlatformError extends Error {
   }
 }
 
+/** A file with more bytes than the limit is refused. */
+export function tooLarge(bytesMax: number): PlatformError {
+  return new PlatformError('refused', `The file is larger than mediaBytesMax (${bytesMax} bytes)`);
+}
+
 /**
  * An account of a bot on a platform. Every method that asks the platform rejects with
  * `PlatformError`.

@@ -2,7 +2,7 @@
 // answer, how long the history of a gap is asked for, and downloads within a bound.
 import { pause } from '../../../clock.ts';
 import { given } from '../../../core/json.ts';
-import { PlatformError } from '../platform.ts';
+import { PlatformError, tooLarge } from '../platform.ts';
 
 /** Faults before a byte was sent: of the name, the connection or the certificate. */
 const BEFORE_SENDING =
@@ -90,8 +90,4 @@ export async function readBytes(body: AsyncIterable<Uint8Array>, bytesMax: numbe
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
-}
-
-export function tooLarge(bytesMax: number): PlatformError {
-  return new PlatformError('refused', `The file is larger than mediaBytesMax (${bytesMax} bytes)`);
 }

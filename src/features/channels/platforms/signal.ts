@@ -8,9 +8,9 @@ import {
   type Destination,
   type OutgoingFile,
   type OutgoingPart,
+  tooLarge,
   type Platform,
 } from '../platform.ts';
-import { tooLarge } from './requests.ts';
 import { createEnvelopeReader, parseMessageId } from './signal-envelopes.ts';
 import { createAsk, isWithoutMethod, type AskSignal } from './signal-wire.ts';
 import { toStyledText } from './styled-text.ts';
