@@ -337,7 +337,7 @@ test('a reservation that is sent again while the first one still waits for its w
   onTestFinished(() => holder.release(true));
   await holder.query('begin');
   await lockRow(holder, 'budget_windows', 'budget_id', id);
-  // The connection of the first one broke, and its backend goes on.
+  // As if the first connection had broken: its statement continues on the server.
   const both = [reserveCosts(rig.database, [{ ...call, asks }]), reserveCosts(rig.database, [{ ...call, asks }])];
   const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   await expect.poll(async () => (await rig.database.views.query(waiting)).rows).toHaveLength(2);

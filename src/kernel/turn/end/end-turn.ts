@@ -322,11 +322,10 @@ export async function storeEnd(
   const staying = effects.map(({ kind }) => kind).filter((kind) => !(kind in context.effects));
   if (staying.length > 0)
     context.logger.warn({ ...pickLogIds(context, turn), effects: staying }, NO_FEATURE_CARRIES_OUT);
+  const { config, effects: carriedOut, store } = context;
   // After the costs of its calls, which older schedulers release with the turn.
-  return {
-    ...ending,
-    after: mergeAll([ending, { after: await attemptEffects({ ...context, ...context.store }, session.id) }]),
-  };
+  const after = await attemptEffects({ config, effects: carriedOut, database: store.database }, session.id);
+  return { ...ending, after: mergeAll([ending, { after }]) };
 }
 
 const NO_FEATURE_CARRIES_OUT = 'No feature carries out the effects of the turn; they stay until one does';
