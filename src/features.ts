@@ -21,6 +21,7 @@ import { memory } from './features/memory/feature.ts';
 import { search } from './features/search/feature.ts';
 import { traces } from './features/traces/feature.ts';
 import { alerts } from './features/alerts/feature.ts';
+import { scores } from './features/scores/feature.ts';
 import { tries } from './features/tries/feature.ts';
 import { approvals } from './features/approvals/feature.ts';
 import { catalogue } from './features/catalogue/feature.ts';
@@ -57,6 +58,7 @@ export const FEATURES: readonly Feature[] = [
   search,
   traces,
   alerts,
+  scores,
   tries,
   approvals,
   catalogue,

@@ -148,6 +148,8 @@ const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   batches: ['budgets', 'provider-batches'],
   'bulk-actions': ['dead-letters', 'deliveries'],
   crons: ['budgets', 'deliveries'],
+  // A reaction to an answer is a score.
+  channels: ['scores'],
   deliveries: ['channels'],
   'dead-letters': ['bulk-actions', 'deliveries'],
   erasure: ['budgets', 'costs', 'retention'],
@@ -202,6 +204,7 @@ const WORDS_OF_KERNEL = [
   'provider-batches',
   'retention',
   'sandbox',
+  'scores',
   'subagents',
   'traces',
 ];
@@ -380,6 +383,7 @@ const TABLE_OWNERS: Record<string, string> = {
   'src/features/overview/': 'attention_marks',
   'src/features/provider-batches/': 'batch_hops provider_batches provider_requests',
   'src/features/retention/': 'retention',
+  'src/features/scores/': 'scores',
   'src/features/search/': 'search_position search_texts',
   'src/features/subagents/': 'subagent_runs yields',
 };

@@ -17,6 +17,7 @@ import { modelBlock } from './model-blocks.ts';
 import { modelRequest } from './model-requests.ts';
 import * as overview from '../features/overview/contract.ts';
 import { pause } from './pauses.ts';
+import { score } from './scores.ts';
 import * as subagents from '../features/subagents/contract.ts';
 import * as transcripts from './transcripts.ts';
 import * as views from './views.ts';
@@ -58,6 +59,7 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   OpenAiError: answers.openAiError,
   Problem: answers.problem,
   Readiness: answers.readiness,
+  Score: score,
   Session: views.session,
   SessionDetails: views.sessionDetails,
   SessionPatch: answers.sessionPatch,

@@ -9,6 +9,7 @@ import { budget } from './budgets.ts';
 import { costFields, costOf } from './costs.ts';
 import { fault } from './faults.ts';
 import { usage } from './views.ts';
+import { score } from './scores.ts';
 import { worker } from './workers.ts';
 import { text, flag, amount, uuid, count } from './fields.ts';
 
@@ -23,6 +24,8 @@ const { name, host, pid, roles, version } = worker.shape;
 const { scope, per } = budget.shape;
 const { total, answered, silent, failed, cancelled, expired } = counts.shape;
 const { n, via, requests, cacheHitRate } = hop.shape;
+const { score: value, label, author } = score.shape;
+const scoreFields = { scoreId: score.shape.id, score: value, label, author };
 
 /** The dimensions by which roll-ups of usage are grouped. */
 const rolledUp = {
@@ -232,6 +235,8 @@ const FIELDS = {
     isAdded: flag.describe('`false`: the reaction was removed'),
     senderId: text.describe("The platform's id of the person"),
   },
+  'score.set': scoreFields,
+  'score.removed': scoreFields,
   'channel.connected': {
     channel: text.describe('The name of the channel'),
     accountId: text.describe('The account of the channel'),

@@ -12,6 +12,7 @@ import type { Why } from '../kernel/rules/why.ts';
 import { costFields, costOf, tokenCounts } from './costs.ts';
 import { fault } from './faults.ts';
 import { text, flag, uuid, iso, count, sessionKey, lane, createdAt, startedAt, endedAt, tokens } from './fields.ts';
+import { score } from './scores.ts';
 import { toolCall } from './tool-calls.ts';
 
 export const MESSAGE_KINDS = [
@@ -250,6 +251,10 @@ export const turn = z.strictObject({
   firstClaimedAt: iso.describe(
     'When a worker claimed the session for the first attempt; until then, the message waited',
   ),
+  scores: z
+    .array(score)
+    .exactOptional()
+    .describe('What people think of it, newest first, at most 20; absent in answers to messages'),
   startedAt,
   endedAt,
   stepCount: count.describe('The number of steps of the turn'),

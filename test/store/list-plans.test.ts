@@ -36,6 +36,7 @@ import { readCausesOf, readTurnInputs } from '../../src/kernel/views/turn-inputs
 import { workers } from '../../src/kernel/views/workers.ts';
 import { countQuery, countTurns, findTurnIds, pageQuery, type TurnFilter } from '../../src/kernel/views/turn-filter.ts';
 import { readNewEntries } from '../../src/features/search/store/index-texts.ts';
+import { scores } from '../../src/features/scores/views.ts';
 import { searchIndex, searchWalks, listHits } from '../../src/features/search/views.ts';
 import { parseQuery, type SearchQuery } from '../../src/features/search/rules.ts';
 import { BATCH_ID, createManyRows, growingReads } from '../rows/many-rows.ts';
@@ -75,6 +76,8 @@ const TURN_FILTERS: TurnFilter[] = [
   { code: 'model_failed' },
   { worker: 'w', model: 'anthropic/m', msMin: 5, costMicrosMin: 5 },
   { batchId: newId() },
+  { sign: 'good' },
+  { sign: 'bad', agentId: 'other' },
   { text: 'agent:main:s7' },
   { text: newId() },
   { text: 'nothing-has-this' },
@@ -147,6 +150,9 @@ test.each([
   ['compactions', (db: Pool) => compactions.list(db, { sessionId: newId() }, { limit: 50, after })],
   ['transcripts', (db: Pool) => transcripts.list(db, { sessionId: newId() }, page)],
   ['runs', (db: Pool) => runs.list(db, { parentId: newId() }, { limit: 50, after })],
+  ['scores', (db: Pool) => scores.list(db, {}, { limit: 50, after })],
+  ['bad scores of a session', (db: Pool) => scores.list(db, { sign: 'bad', sessionKey: 'agent:main:s7' }, page)],
+  ['scores of a turn', (db: Pool) => scores.list(db, { turnId: newId() }, page)],
   ['fires', (db: Pool) => fires.list(db, { cronId: newId() }, page)],
   ['processes', (db: Pool) => workers.list(db, {}, page)],
 ])('a page of %s is read by indexes', async (_, list) => {

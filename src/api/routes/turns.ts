@@ -23,6 +23,7 @@ import {
   sessionKeyText,
   tagText,
 } from '../../contract/queries.ts';
+import { SCORE_SIGNS } from '../../contract/scores.ts';
 import { listedTurn, turn } from '../../contract/views.ts';
 
 /** What chooses turns, in a list and in a count. */
@@ -42,6 +43,10 @@ const turnQuery = {
   batch: z.uuid().optional().describe('Only turns of the items of this batch'),
   minMs: countText.optional().describe('Only turns that took at least this long, in milliseconds'),
   minCostUsd: dollarsText.optional().describe('Only turns that cost at least this much, in US dollars'),
+  score: z
+    .enum(SCORE_SIGNS)
+    .optional()
+    .describe('`good`: only turns with a score above 0; `bad`: below 0; among the newest 50,000 such scores'),
   tag: tagText.optional().describe('Only turns with this tag, as `key:value`'),
   q: searchText.optional(),
 };
@@ -98,6 +103,7 @@ export function toTurnFilter(query: Partial<z.output<z.ZodObject<typeof turnQuer
     msMin: minMs,
     costMicrosMin: minCostUsd === undefined ? undefined : toMicros(minCostUsd),
     tags: query.tag,
+    sign: query.score,
     text: q,
   };
 }

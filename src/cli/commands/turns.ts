@@ -1,6 +1,7 @@
 // `holdfast turns`: lists turns, shows one with the timeline of its steps, aborts it, prints its
 // requests, and follows it: at a terminal it is drawn, and drawn again as it proceeds; in a pipe it
 // is a line for each thing that happens.
+import { SCORE_SIGNS } from '../../contract/scores.ts';
 import type { TurnView, TurnStatus } from '../../contract/views.ts';
 import type { Why } from '../../kernel/rules/why.ts';
 import type { Schemas } from '../../client/operations.ts';
@@ -51,6 +52,7 @@ export const words: Words = {
         status: ['--status <status>', 'only this status, such as failed'],
         kind: ['--kind <kind>', 'only this kind, such as cron'],
         lane: ['--lane <lane>', 'only this lane'],
+        score: ['--score <which>', 'only turns that people found good or bad', SCORE_SIGNS],
         since: ['--since <time>', 'only turns started since: ISO 8601, or a duration such as 30m', pastTime],
       },
       run: lists('listTurns', (terminal) => [

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { systemClock } from '../../clock.ts';
 import { UnknownAgentError } from '../../config.ts';
+import { formatChannelUrl } from '../../core/channel-address.ts';
 import { given } from '../../core/json.ts';
 import type { SessionKey } from '../../core/ids.ts';
 import { CHANNEL_MEDIA, type InboundMessage } from '../../core/inbound.ts';
@@ -19,6 +20,9 @@ import { findChatWord } from '../../kernel/use-cases/chat-commands.ts';
 import { deliverMessages } from '../../kernel/use-cases/deliver-delayed.ts';
 import { enqueueEvent } from '../../kernel/use-cases/post-message.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
+import { newId } from '../../ids.ts';
+import { scoreOfEmoji } from '../scores/rules.ts';
+import { scoreReaction } from '../scores/store/scores.ts';
 import { platformOf, type BotAccount } from './accounts.ts';
 import { addressOf, eventText, keepFiles, mergeParts, messageBody, reactionData } from './message-body.ts';
 import { askForPairing } from './pairings.ts';
@@ -299,7 +303,18 @@ async function storeEvent(service: Service, to: To, said: ReceivedMessage | Rece
     if (error instanceof UnknownAgentError) return { kind: 'refused', message: error.message };
     if (!isKeyTaken(error)) throw error;
   }
+  if (said.kind === 'reaction') await scoreAnswer(service, account, said);
   return DONE;
+}
+
+/** A thumb at an answer is a score of its turn. */
+async function scoreAnswer({ database }: Service, { channel, account }: BotAccount, said: ReceivedReaction) {
+  const { place, sender, messageId: platformId, emoji, isAdded } = said;
+  const score = scoreOfEmoji(emoji);
+  if (score === null || sender.isBot) return;
+  const url = formatChannelUrl({ channel, accountId: account, chatId: place.chatId });
+  const author = `${channel}:${sender.id}`;
+  await scoreReaction(database, { id: newId(), url, platformId, score, isAdded, author, source: channel });
 }
 
 async function storeContext({ database }: Service, account: BotAccount, message: ReceivedMessage): Promise<void> {

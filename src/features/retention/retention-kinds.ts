@@ -57,6 +57,7 @@ export const TABLES_OF_TURNS = [
   'mcp_tasks',
   'turn_attempts',
   'provider_requests',
+  'scores',
 ];
 
 // Rows that still need an ended turn: waiting decisions, unsettled work, and parents that wait for

@@ -2,6 +2,7 @@
 // named things (`find-things.ts`).
 import { raw, sql, type Sql } from '../../database/drizzle.ts';
 import { isUuid } from '../../core/ids.ts';
+import type { ScoreSign } from '../../contract/scores.ts';
 import type { Tags } from '../../core/input-options.ts';
 import { idAt, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 import {
@@ -38,6 +39,8 @@ export interface TurnFilter {
   /** Turns that took at least so long; those that still run, until now. */
   msMin?: number | undefined;
   costMicrosMin?: number | undefined;
+  /** Turns with a score above or below 0. */
+  sign?: ScoreSign | undefined;
   /** Turns with these tags. */
   tags?: Tags | undefined;
   /**
@@ -49,6 +52,9 @@ export interface TurnFilter {
 
 /** The maximum number of turns that a count reads. */
 const COUNT_READ_MAX = 50_000;
+
+/** How many scores a filter by scores reads, those of the newest turns. */
+const SCORES_READ_MAX = 50_000;
 
 /** A count stops here. */
 export const COUNT_MAX = 10_000;
@@ -101,7 +107,7 @@ export async function pageQuery(db: ViewDatabase, filter: TurnFilter, page: Page
 
 /** The conditions that an index answers. */
 function buildIndexed(filter: TurnFilter, named: NamedThings | null): Sql[] {
-  const { sessionKey, statuses, since, until, batchId, code, tags } = filter;
+  const { sessionKey, statuses, since, until, batchId, code, tags, sign } = filter;
   const conditions: Sql[] = [];
   if (sessionKey !== undefined) {
     conditions.push(sql`t.session_id = (select s.id from holdfast.sessions s where s.key = ${sessionKey})`);
@@ -122,6 +128,10 @@ function buildIndexed(filter: TurnFilter, named: NamedThings | null): Sql[] {
       cross join lateral (select turn_id from holdfast.inbox
         where cause_key = 'batch:' || b.batch_id || ':' || b.n || ':' || tries.attempt limit 1) as i
       where b.batch_id = ${batchId}))`);
+  }
+  if (sign !== undefined) {
+    conditions.push(sql`t.id = any (array(select r.turn_id from holdfast.scores r
+      where r.score ${raw(sign === 'good' ? '>' : '<')} 0 order by r.turn_id desc limit ${raw(String(SCORES_READ_MAX))}))`);
   }
   if (tags !== undefined) conditions.push(sql`t.tags @> ${JSON.stringify(tags)}::jsonb`);
   if (named !== null) {

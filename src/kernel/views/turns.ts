@@ -20,12 +20,17 @@ import { turnStep } from '../../core/failure.ts';
 import { describeOpenWait, waitSql, type WaitRow } from './why-sql.ts';
 import { PERSON_SQL, WORDS_SQL, wordsOf, type StoredWords } from './words.ts';
 import { findTurnIds, type TurnFilter } from './turn-filter.ts';
+import { scoreSql } from './score-sql.ts';
 import { viewWaits, type TurnWaits } from './turn-waits.ts';
 import type { ToolCallDetail } from '../../contract/details.ts';
 import { isObject, parseKeepingIntegers } from '../../core/json.ts';
 import { readPartText, type StoredBlock } from '../../core/entry.ts';
 import { isoSql } from '../sessions/session-facts.ts';
+import type { ScoreView } from '../../contract/scores.ts';
 import type { SettledMessage } from '../../contract/answers.ts';
+
+/** The most scores of one turn, the newest. */
+const SCORES_MAX = 20;
 
 /** The most steps of one turn in a list, the newest. */
 const LISTED_STEPS_MAX = 20;
@@ -40,7 +45,8 @@ export const readTurnRows = viewQuery({
   case when t.ended_at is null then ${waitSql('t.session_id', 't.claimed_at')} end as wait,
   case when $4::boolean then (select json_build_object('text', ${WORDS_SQL}, 'announcement', i.body -> 'announcement',
       'person', ${PERSON_SQL}, 'channel', i.body ->> 'channel')
-    from holdfast.inbox i where i.turn_id = t.id order by i.seq limit 1) end as words
+    from holdfast.inbox i where i.turn_id = t.id order by i.seq limit 1) end as words,
+  array(select ${scoreSql('r', 's.key')} from holdfast.scores r where r.turn_id = t.id order by r.id desc limit ${SCORES_MAX}) as scores
 from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.id = any ($1::uuid[]) order by t.id desc`,
   values: (ids: string[], { hasSteps, textCharsMax = null, hasWords = false }: TurnParts) => [
     ids,
@@ -59,6 +65,7 @@ interface TurnParts {
 
 interface ReadTurn extends TurnRow {
   wait: WaitRow | null;
+  scores: ScoreView[];
   /** The words of the first message; null: they were not asked for, or there is none. */
   words: (StoredWords & Pick<ListedTurn, 'person' | 'channel'>) | null;
 }
@@ -66,7 +73,8 @@ interface ReadTurn extends TurnRow {
 async function readTurns(db: ViewDatabase, ids: string[], parts: TurnParts): Promise<ReadTurn[]> {
   const { textCharsMax = null } = parts;
   const rows = await readTurnRows(db, ids, parts);
-  for (const { turn, wait } of rows) {
+  for (const { turn, wait, scores } of rows) {
+    turn.scores = scores;
     turn.why = describeOpenWait(db, wait);
     turn.nextStep = turnStep(turn);
     fillOutput(turn);

@@ -187,6 +187,22 @@ export const CHANGE_ROWS: readonly CommandRow[] = [
     json: { deleted: true },
   },
   {
+    line: 'scores set {turn} --score bad --label wrong-tool',
+    make: (scene) => scene.talked('judged'),
+    shows: ['admin about the turn {turn}: -1, wrong-tool'],
+    json: { turnId: '{turn}', score: -1, label: 'wrong-tool' },
+  },
+  {
+    line: 'scores remove {score}',
+    make: async (scene) => {
+      const { turn } = await scene.talked('judged-once');
+      const { id } = await scene.ask('POST', '/v1/scores', { turnId: turn, score: 1 });
+      return { score: id };
+    },
+    shows: ['the score {score} is removed'],
+    json: { id: '{score}' },
+  },
+  {
     line: 'open /turns --print',
     shows: ['{url}/turns#code='],
     notes: ['within a minute'],

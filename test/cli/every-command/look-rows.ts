@@ -213,6 +213,16 @@ export const LOOK_ROWS: readonly CommandRow[] = [
     json: { items: [{ id: '{budget}', limitUsd: 100 }] },
   },
   {
+    line: 'scores list --turn {turn}',
+    shows: [/1 +helpful +Well done\. +admin/, '{turn}'],
+    json: { items: [{ turnId: '{turn}', score: 1 }] },
+  },
+  {
+    line: 'scores counts --by label --session {session}',
+    shows: [/LABEL +GOOD +BAD +SCORES +AVERAGE/, /helpful +1 +0 +1 +1\.00/],
+    json: { items: [{ name: 'helpful', good: 1 }], isCapped: false },
+  },
+  {
     line: 'keys list',
     shows: [/night-shift +viewer +valid/],
     json: { items: [{ name: 'night-shift', role: 'viewer' }] },
