@@ -3,10 +3,11 @@
 import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { foldedAxis, within } from '../../web/src/format/folded-axis.ts';
-import { addModelCalls } from '../rows/calls.ts';
+import { addModelCalls, addToolCalls } from '../rows/calls.ts';
 import { addSessions } from '../rows/sessions.ts';
+import { addSubagentRuns } from '../rows/subagents.ts';
 import { Expression } from '../rows/table.ts';
-import { addTurns } from '../rows/turns.ts';
+import { addTurns, readTurns } from '../rows/turns.ts';
 import { violationsOn } from './axe.ts';
 import { useDashboard } from './dashboard-rig.ts';
 import { fillFixture, FIXTURE, LONG_TURN_ID } from './fixture/fixture-rows.ts';
@@ -142,6 +143,62 @@ test('idle time is folded, with its length on the axis and in words', async () =
   await open(`/turns/${id}`);
   await page.getByText('// 4 h //', { exact: true }).waitFor();
   await page.getByText('idle time folded: 4 h').waitFor();
+});
+
+test('subagents stand on the timeline of the turn that spawned them, with their spans below them and their cost', async () => {
+  const { rig, page, signIn, open } = dashboard;
+  const id = await turnWithCalls({ whole: '20 seconds', apart: '10 seconds', each: '2 seconds' });
+  const [turn] = await readTurns(rig, { id }, 'sessionId', 'startedAt');
+  const { sessionId: parentId, startedAt } = turn!;
+  const after = (ms: number): Date => new Date(startedAt.getTime() + ms);
+  await addToolCalls(rig, {
+    turnId: id,
+    step: 1,
+    ordinal: 1,
+    callId: 'spawn',
+    name: 'sessions_spawn',
+    status: 'done',
+    epoch: 1,
+    isIdempotent: true,
+    intentAt: after(2_500),
+    endedAt: after(2_600),
+  });
+  const [childId, childTurn] = [newId<string>(), newId<string>()];
+  await addSessions(rig, { id: childId, key: `agent:main:subagent:${childId}`, kind: 'subagent', parentId });
+  const run = { id: newId<string>(), parentId, childId, rootId: parentId, depth: 1, status: 'ok' };
+  await addSubagentRuns(rig, {
+    ...run,
+    label: 'Read the <b>docs</b>',
+    task: 'x',
+    createdAt: after(2_550),
+    endedAt: after(9_000),
+  });
+  const begun = { queuedAt: after(2_600), claimedAt: after(2_700), startedAt: after(2_800), endedAt: after(8_900) };
+  await addTurns(rig, { id: childTurn, sessionId: childId, steps: 1, costMicros: 42_000, ...begun });
+  const call = { turnId: childTurn, callNo: 1, step: 1, epoch: 1, untilSeq: 1, status: 'ok' };
+  await addModelCalls(rig, { ...call, startedAt: after(3_000), endedAt: after(8_000), costMicros: 42_000 });
+
+  await signIn();
+  await open(`/turns/${id}?tab=timeline`);
+  await page.getByText('1 turn of subagents').waitFor();
+  const rows = page.getByRole('list', { name: 'Spans' }).getByRole('listitem');
+  const below = page.getByRole('button', { name: 'Spans of Read the <b>docs</b>' });
+  const names = async () =>
+    (await rows.allTextContents()).map((text) => /model\.call \d|Read the <b>docs<\/b>/.exec(text)?.[0]);
+  expect((await names()).filter((name) => name !== undefined)).toEqual([
+    'model.call 1',
+    'Read the <b>docs</b>',
+    'model.call 1',
+    'model.call 2',
+  ]);
+  await rows.filter({ hasText: 'Read the' }).getByText('$0.04').waitFor();
+  const opened = await rows.count();
+  await below.click();
+  await expect.poll(() => rows.count()).toBeLessThan(opened);
+  expect(await below.getAttribute('aria-expanded')).toBe('false');
+  expect(await violationsOn(page)).toEqual([]);
+  await page.getByRole('link', { name: 'Read the <b>docs</b>' }).click();
+  await expect.poll(() => new URL(page.url()).pathname).toBe(`/turns/${childTurn}`);
 });
 
 test('at 320 px the bar of a row is below its name, and rows do not overlap', async () => {

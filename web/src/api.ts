@@ -13,6 +13,8 @@ export type Session = Schemas['SessionDetails'];
 export type Entry = Schemas['Entry'];
 export type EntryPage = Awaited<ReturnType<typeof api.listEntries>>;
 export type Span = Schemas['Span'];
+/** A turn with the turns of the subagents below it. */
+export type TurnTree = Awaited<ReturnType<typeof api.getTurnTree>>;
 export type TurnInputs = Awaited<ReturnType<typeof api.getTurnInputs>>;
 export type ModelRequest = Schemas['ModelRequest'];
 export type Delivery = Schemas['Delivery'];

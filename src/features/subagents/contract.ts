@@ -4,7 +4,8 @@ import { THINKING_LEVELS } from '../../core/models.ts';
 import { turnOptions } from '../../config/schema-inputs.ts';
 import { MESSAGE_STATUSES } from '../../core/statuses.ts';
 import { costFields } from '../../contract/costs.ts';
-import { text, uuid, iso, count, createdAt, endedAt, deliverToAny, tokens } from '../../contract/fields.ts';
+import { text, uuid, iso, count, createdAt, endedAt, deliverToAny, tokens, flag } from '../../contract/fields.ts';
+import { turn } from '../../contract/views.ts';
 
 export const RUN_STATUSES = ['running', 'ok', 'failed', 'timedOut', 'killed'] as const;
 
@@ -72,6 +73,34 @@ export const subagent = z.strictObject({
     .describe('The message that reports the result; null: the run has not ended, or no session was left to receive it'),
 });
 export type SubagentView = z.output<typeof subagent>;
+
+export const turnTree = z.strictObject({
+  items: z
+    .array(
+      z.strictObject({
+        depth: count.describe('0: the turn that was asked for; 1: a turn of a subagent that it has spawned'),
+        parentTurnId: uuid
+          .nullable()
+          .describe('The turn that has spawned the subagent; null: the turn that was asked for'),
+        run: z
+          .strictObject({
+            runId: uuid.describe('The id of the run'),
+            sessionKey: text.describe('The session key of the subagent'),
+            label: text.nullable().describe('A label for people; null: it has none'),
+            task: text.describe('The beginning of its task'),
+            status: z.enum(RUN_STATUSES).describe('How the run ended, or that it runs'),
+            createdAt,
+            endedAt,
+          })
+          .nullable()
+          .describe('The run of the subagent; null: the turn that was asked for'),
+        turn: turn.nullable().describe('The turn with its steps and spans; null: the subagent has begun none'),
+      }),
+    )
+    .describe('Each turn, followed by those of the subagents that were spawned while it ran, oldest first'),
+  isCapped: flag.describe('Whether there are more turns than are shown'),
+});
+export type TurnTree = z.output<typeof turnTree>;
 
 /** What `POST /v1/subagents/{runId}/kill` takes. */
 export const killRequest = z.strictObject({

@@ -7,7 +7,8 @@ import { runs, viewFamily } from './views.ts';
 import { toReceiver } from '../../api/deliver-to.ts';
 import { conflict, requireFound, notFound, Problem } from '../../api/problem.ts';
 import { defineEffect, defineList, defineRead, type Route } from '../../api/route.ts';
-import { killed, killRequest, spawned, spawnRequest, steered, steerRequest, subagent } from './contract.ts';
+import { killed, killRequest, spawned, spawnRequest, steered, steerRequest, subagent, turnTree } from './contract.ts';
+import { viewTurnTree } from './turn-tree.ts';
 import { family } from '../../contract/details.ts';
 
 /** When the limit of subagents is reached, one of them may have ended by then. */
@@ -70,6 +71,15 @@ const getSubagents = defineList({
     const found = requireFound(await findSession(context.views, params.key), `session ${params.key}`);
     return runs.list(context.views, { parentId: found.id }, page);
   },
+});
+
+const getTurnTree = defineRead({
+  operationId: 'getTurnTree',
+  path: '/v1/turns/{id}/tree',
+  summary: 'A turn with the turns of the subagents that were spawned while it ran, and of those below them',
+  shows: { description: 'The turns', schema: turnTree },
+  read: async ({ params: { id } }, { context }) =>
+    requireFound(await viewTurnTree(context.views, id, context.config.runtime.leaseMs), `turn ${id}`),
 });
 
 const getSubagent = defineRead({
@@ -156,4 +166,4 @@ const getFamily = defineRead({
     requireFound(await viewFamily(context.views, params.key), `session ${params.key}`),
 });
 
-export const routes: Route[] = [postSpawn, getSubagents, getSubagent, postKill, postSteer, getFamily];
+export const routes: Route[] = [postSpawn, getSubagents, getTurnTree, getSubagent, postKill, postSteer, getFamily];

@@ -1,9 +1,10 @@
 // The stretches of a turn's time, in words.
 import type { Span, Turn } from '../api.ts';
+import type { TimelineRow } from './turn-tree.ts';
 import { durationText } from './time.ts';
 
 /** Stretches in which a turn only waits: where they are long, they are folded. */
-const IDLE: ReadonlySet<Span['kind']> = new Set([
+const IDLE: ReadonlySet<TimelineRow['span']['kind']> = new Set([
   'gather',
   'lock.wait',
   'queue.wait',
@@ -14,7 +15,7 @@ const IDLE: ReadonlySet<Span['kind']> = new Set([
   'announce',
 ]);
 
-export const isIdle = ({ kind }: Pick<Span, 'kind'>): boolean => IDLE.has(kind);
+export const isIdle = ({ kind }: Pick<TimelineRow['span'], 'kind'>): boolean => IDLE.has(kind);
 
 const SIGNS: Partial<Record<NonNullable<Span['status']>, string>> = {
   unknown: '?',
@@ -24,15 +25,17 @@ const SIGNS: Partial<Record<NonNullable<Span['status']>, string>> = {
 };
 
 /** `tool exec`, `model.call 2`; with a sign and a word when it did not end well. */
-export function spanName({ kind, name, n, status }: Span): string {
+export function spanName({ kind, name, n, status }: TimelineRow['span']): string {
   const what =
     kind === 'tool.exec'
       ? `tool ${name}`
       : kind === 'worker.lost'
         ? `lost: ${name}`
-        : n === null
-          ? kind
-          : `${kind} ${n}`;
+        : kind === 'subagent'
+          ? name
+          : n === null
+            ? kind
+            : `${kind} ${n}`;
   const sign = status === undefined ? undefined : SIGNS[status];
   return sign === undefined ? what : `${sign} ${what}, ${status}`;
 }
