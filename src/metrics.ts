@@ -65,9 +65,10 @@ export const SCRAPED_METRICS = {
     [],
   ),
   holdfast_workers: gauge('Running processes, by role', ['role']),
-  holdfast_troubles: gauge('Problems that keep the service from working, by kind; 0 if the problem does not exist', [
-    'kind',
-  ]),
+  holdfast_troubles: gauge('Problems of the service, by kind; 0 if the problem does not exist', ['kind']),
+  holdfast_mcp_servers: gauge('MCP servers that workers ask, by state', ['state']),
+  holdfast_mcp_server_up: gauge('1: the MCP server answered when it was asked last; 0: it did not', ['server']),
+  holdfast_unknown_calls: gauge('Tool calls with an unknown outcome that no person has acknowledged', []),
   holdfast_parked_turns: gauge('Turns that are parked, by the reason', ['code']),
   holdfast_lane_oldest_wait_seconds: gauge(
     'Age of the oldest waiting message by lane and reason: the oldest that no turn has claimed, and that of the parked turns of each reason',

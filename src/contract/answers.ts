@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { THINKING_LEVELS } from '../core/models.ts';
 import { REASONING_LEVELS } from '../core/reply.ts';
-import { HEALTH_KINDS } from '../features/overview/rules/service-health.ts';
+import { TROUBLE_KINDS } from '../features/overview/rules/service-health.ts';
 import { message, session, systemEvent, turn } from './views.ts';
 import { text, flag, uuid, iso, count } from './fields.ts';
 import { output } from './input-options.ts';
@@ -163,7 +163,7 @@ export const defaultModel = z
 export const readiness = z.strictObject({
   status: z.enum(['ready', 'degraded', 'unavailable']).describe('`degraded`: it works, with delays or `troubles`'),
   dependencies: z.array(dependency).describe('The dependencies of the service and their states'),
-  troubles: z.array(z.enum(HEALTH_KINDS)).describe('What keeps it from working; `GET /v1/attention` has details'),
+  troubles: z.array(z.enum(TROUBLE_KINDS)).describe('What keeps it from working; `GET /v1/attention` has details'),
   notes: z.array(text).describe('What an operator should know although it works, for people'),
   model: defaultModel,
   version: text.describe('The version of Holdfast that answers'),

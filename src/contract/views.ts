@@ -258,6 +258,7 @@ export const turn = z.strictObject({
   startedAt,
   endedAt,
   stepCount: count.describe('The number of steps of the turn'),
+  unknownCalls: count.describe('Its tool calls with the status `unknown`, which may or may not have taken effect'),
   steps: z.array(step).describe('The steps of the turn'),
   spans: z.array(span).describe('How long each part of the turn took'),
 });

@@ -302,8 +302,24 @@ export function failureStep(code: string): string | null {
   return STEPS[code] ?? null;
 }
 
-/** What to do about a turn: about its error, or about what it waits for. */
-export function turnStep({ error, why }: { error: { code: string } | null; why: Why | null }): string | null {
-  if (error !== null) return failureStep(error.code);
-  return why === null ? null : nextStep(why) || null;
+/**
+ * What to do about a turn: about calls with an unknown outcome, then about its error, or about what
+ * it waits for.
+ */
+export function turnStep({
+  error,
+  why,
+  unknownCalls,
+}: {
+  error: { code: string } | null;
+  why: Why | null;
+  unknownCalls: number;
+}): string | null {
+  const steps = [
+    unknownCalls === 0 ? null : UNKNOWN_STEP,
+    error !== null ? failureStep(error.code) : why === null ? null : nextStep(why) || null,
+  ].filter((step) => step !== null);
+  return steps.length === 0 ? null : steps.join(' ');
 }
+
+const UNKNOWN_STEP = 'Check what the calls with an unknown outcome have done: each may or may not have taken effect.';

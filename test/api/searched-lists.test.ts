@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { addBatchItems } from '../rows/batches.ts';
+import { changeToolCalls } from '../rows/calls.ts';
 import { changeInputs } from '../rows/inputs.ts';
+import { now } from '../rows/table.ts';
 import { changeTurns } from '../rows/turns.ts';
 import { useApiRig } from './use-api-rig.ts';
 
@@ -45,6 +47,23 @@ describe('turns', () => {
     expect(await mine(`until=${bad.startedAt}`)).toEqual([]);
     expect(await mine('until=2999-01-01T00:00:00Z')).toEqual([good.id, bad.id]);
     expect((await holder.rig.get('/v1/turns?minCostUsd=much')).body).toMatchObject({ code: 'invalid_query' });
+  });
+
+  test('are found by a call of which it is not known whether it has taken effect, of any tool or of one', async () => {
+    const paid = (await turnOf('paid', 'do [[tool: echo {}]] [[reply: done]]')).turn;
+    const later = (await turnOf('paid', 'do [[tool: echo {}]] & [[tool: noop {}]] [[reply: done]]')).turn;
+    expect(paid).toMatchObject({ unknownCalls: 0, nextStep: null });
+    expect(await turnIds('callStatus=unknown')).toEqual([]);
+    const unknown = { status: 'unknown', unknownAt: now };
+    await changeToolCalls(holder.rig, { turnId: paid.id }, unknown);
+    await changeToolCalls(holder.rig, { turnId: later.id, ordinal: 1 }, unknown);
+    expect(await turnIds('callStatus=unknown')).toEqual([later.id, paid.id]);
+    expect(await turnIds('callStatus=unknown&tool=echo&status=completed')).toEqual([later.id, paid.id]);
+    expect(await turnIds('callStatus=unknown&tool=noop'), 'another call of the turn').toEqual([]);
+    const [listed] = (await holder.rig.get('/v1/turns?callStatus=unknown&steps=none')).body.items;
+    expect(listed).toMatchObject({ unknownCalls: 1, nextStep: expect.stringContaining('unknown outcome') });
+    expect((await holder.rig.get('/v1/turns/count?callStatus=unknown')).body).toEqual({ count: 2, isCapped: false });
+    expect((await holder.rig.get('/v1/turns?callStatus=done')).body).toMatchObject({ code: 'invalid_query' });
   });
 
   test('are found by q: an id, a session key, the id of a message on its platform, or an error code', async () => {

@@ -1,3 +1,4 @@
+import { newId } from '../../src/ids.ts';
 import { table, type Store } from './table.ts';
 
 export const {
@@ -21,15 +22,20 @@ export const {
   count: countToolCalls,
   change: changeToolCalls,
   add: addToolCalls,
-} = table('tool_calls', 'turn_id, step, ordinal', {
-  text: 'turnId callId name status',
-  int: 'step ordinal epoch runs',
-  bool: 'isIdempotent',
-  'json?': 'result',
-  'text?': 'heldFor',
-  time: 'intentAt',
-  'time?': 'endedAt heldUntil',
-});
+} = table(
+  'tool_calls',
+  'turn_id, step, ordinal',
+  {
+    text: 'turnId callId name status',
+    int: 'step ordinal epoch runs',
+    bool: 'isIdempotent',
+    'json?': 'result',
+    'text?': 'heldFor',
+    time: 'intentAt',
+    'time?': 'endedAt heldUntil unknownAt',
+  },
+  { ordinary: () => ({ step: 1, ordinal: 1, epoch: 1, callId: newId<string>(), name: 'echo', isIdempotent: false }) },
+);
 
 /** The tokens of the prompt of each call, in the order of their starts. */
 export async function readPromptTokens(store: Store): Promise<number[]> {

@@ -4,6 +4,7 @@
 // checked. A full disk: test/service/full-disk.test.ts.
 import pg from 'pg';
 import { expect, test } from 'vitest';
+import { countingServer } from '../features/mcp/mcp-rig.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { namedMetrics } from '../docs/metric-names.ts';
@@ -82,12 +83,20 @@ async function openDrill(rig: ServiceRig) {
     expect(why.stdout).toContain(`(${code})`);
   }
 
-  /** Every place where an operator looks names the fault. */
-  async function expectSeen(kind: string, check: string, severity = 'error'): Promise<string> {
+  /**
+   * Every place where an operator looks names the fault. `note`: the service works, and the
+   * readiness says so beside it.
+   */
+  async function expectSeen(
+    kind: string,
+    check: string,
+    { severity = 'error', note }: { severity?: string; note?: string } = {},
+  ): Promise<string> {
     const brokenAt = performance.now();
-    await waitUntil(`the readiness names ${kind}`, busyMachineMs, async () =>
-      (await places.readiness()).troubles.includes(kind),
-    );
+    await waitUntil(`the readiness names ${kind}`, busyMachineMs, async () => {
+      const { troubles, notes } = await places.readiness();
+      return note === undefined ? troubles.includes(kind) : notes.some((one: string) => one.startsWith(note));
+    });
     await waitUntil(`the log names ${kind}`, busyMachineMs, async () => places.logged(kind));
     // An answer may be a second old.
     await waitUntil(`the list for operators names ${kind}`, busyMachineMs, async () => {
@@ -97,12 +106,17 @@ async function openDrill(rig: ServiceRig) {
     const seenMs = performance.now() - brokenAt;
     if (isFullForm()) expect(seenMs).toBeLessThan(SEEN_MS_MAX);
     expect(await places.metric(`holdfast_troubles{kind="${kind}"}`)).toBeGreaterThan(0);
-    expect((await places.readiness()).status).toBe('degraded');
+    expect((await places.readiness()).status).toBe(note === undefined ? 'degraded' : 'ready');
     const { status, reason } = await places.doctor(check);
     expect(status).toBe(severity);
     return reason;
   }
-  return { api, look: places, expectSeen, expectWaits, worker, scheduler };
+  /** A command of an operator, as it prints. */
+  async function run(...args: string[]): Promise<string> {
+    const env = { HOLDFAST_URL: serving.url, HOLDFAST_API_KEY: apiKey };
+    return (await runCli(args, { cwd: rig.dataDir, env })).stdout;
+  }
+  return { api, look: places, expectSeen, expectWaits, run, worker, scheduler };
 }
 
 test('an operator sees within 10 s that a worker, the scheduler or the model is down, that a lane is paused, that a webhook fails, or that a transaction holds back events', async ({
@@ -159,7 +173,9 @@ test('an operator sees within 10 s that a worker, the scheduler or the model is 
   // A lane that is paused.
   expect((await api.ask('POST', '/v1/pause', { lane: 'main', reason: 'a drill' })).status).toBe(200);
   const paused = await api.send('paused', { text: '[[reply: later]]' });
-  expect(await expectSeen('paused', 'pauses', 'warning')).toContain('The lane main is paused by an operator');
+  expect(await expectSeen('paused', 'pauses', { severity: 'warning' })).toContain(
+    'The lane main is paused by an operator',
+  );
   await expectWaits('paused', 'paused');
   expect((await api.ask('POST', '/v1/resume', { lane: 'main' })).status).toBe(200);
   expect(await api.settled(paused)).toMatchObject({ status: 'answered' });
@@ -171,7 +187,7 @@ test('an operator sees within 10 s that a worker, the scheduler or the model is 
   receiver.answer(500);
   const reply = await api.send('unheard', { text: '[[reply: hello]]', deliver: { url: receiver.url } });
   const host = new URL(receiver.url).host;
-  expect(await expectSeen('deliveries_failing', 'deliveries', 'warning')).toContain(
+  expect(await expectSeen('deliveries_failing', 'deliveries', { severity: 'warning' })).toContain(
     `1 delivery to webhook ${host} has failed`,
   );
   await expectWaits('unheard', 'delivery_retried');
@@ -271,6 +287,49 @@ test('an operator sees within 10 s that all workers are frozen, and that the dat
   expect(rig.logs.filter((line) => line.includes('"stack"'))).toEqual([]);
 });
 
+test('an operator sees within 10 s that a server of tools is away, and which calls may have taken effect', async ({
+  onTestFinished,
+}) => {
+  const counting = await countingServer();
+  onTestFinished(() => counting.remove());
+  const port = await counting.listen();
+  const shop = { url: `http://127.0.0.1:${port}/mcp` };
+  const rig = await openServiceRig({ queue: 'postgres', config: { mcp: { servers: { shop } } } });
+  onTestFinished(() => rig.close());
+  const { api, look: places, expectSeen, run } = await openDrill(rig);
+  const refund = '[[tool: shop__add {"fault":"none"}]] [[reply: done]]';
+  expect(await api.settled(await api.send('paid', { text: refund }))).toMatchObject({ status: 'answered' });
+  expect(await run('why', 'paid')).toBe('session agent:main:paid does not wait: it is idle\n');
+
+  // Its outcome is unknown: the server dies after the call has begun. It runs again at once.
+  await api.settled(await api.send('doubtful', { text: refund.replace('none', 'die') }));
+  const seen = expectSeen('calls_unknown', 'calls', { note: '1 call of shop__add has an unknown outcome' });
+  expect(await seen).toContain('may or may not have taken effect');
+  expect(await places.metric('holdfast_unknown_calls')).toBe(1);
+  expect(await run('turns', 'list', '--call-status', 'unknown', '--tool', 'shop__add')).toMatch(
+    /shop__add +\{"fault":"die"\} +agent:main:doubtful/,
+  );
+  expect(await run('why', 'doubtful')).toMatch(/^shop__add \(unknown\): outcome unknown: .*\nCheck what the calls/m);
+
+  // The server stays away.
+  await api.settled(await api.send('refused', { text: refund }));
+  const reason = await expectSeen('mcp_lost', 'mcp', { note: 'The MCP server shop does not answer' });
+  expect(reason).toContain('ECONNREFUSED');
+  expect(await places.metric('holdfast_mcp_server_up{server="shop"}')).toBe(0);
+  expect(await places.metric('holdfast_mcp_servers{state="lost"}')).toBe(1);
+  expect(await run('why', 'refused')).toMatch(/^shop__add \(failed\): .*the MCP server shop cannot be reached/m);
+
+  // What ends a problem: the server answers again, and a person acknowledges the call.
+  await counting.listen(port);
+  const { items } = (await api.ask('GET', '/v1/attention')).body as { items: { id: string; kind: string }[] };
+  const unknown = items.find(({ kind }) => kind === 'calls_unknown');
+  expect(await run('attention', 'acknowledge', unknown?.id ?? '', '--reason', 'paid once')).toContain('acknowledged: ');
+  await waitUntil('all is well', busyMachineMs, async () => (await places.readiness()).notes.length === 0);
+  expect(await places.metric('holdfast_mcp_server_up{server="shop"}')).toBe(1);
+  expect((await places.doctor('mcp')).status).toBe('ok');
+  expect((await places.doctor('calls')).status).toBe('ok');
+});
+
 test.runIf(isRedisWanted())('an operator sees within 10 s that the queue is away', async ({ onTestFinished }) => {
   const redis = await startTestRedis();
   onTestFinished(() => redis.stop());
@@ -279,7 +338,7 @@ test.runIf(isRedisWanted())('an operator sees within 10 s that the queue is away
   const { api, look: places, expectSeen } = await openDrill(rig);
   expect(await api.settled(await api.send('queue', { text: '[[reply: yes]]' }))).toMatchObject({ status: 'answered' });
   await redis.stop();
-  expect(await expectSeen('queue_unreachable', 'queue', 'warning')).toContain('cannot reach the queue');
+  expect(await expectSeen('queue_unreachable', 'queue', { severity: 'warning' })).toContain('cannot reach the queue');
   const { items } = (await api.ask('GET', '/v1/attention')).body;
   expect(items).toContainEqual(expect.objectContaining({ kind: 'dependency', text: expect.stringContaining('queue') }));
   expect(await places.metric('holdfast_dependency_up{dependency="queue"}')).toBe(0);

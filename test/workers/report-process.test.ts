@@ -155,7 +155,13 @@ test('a process reports a file call that has not ended for 5 s, until it ends', 
   const read = async () => (await readServiceHealth(database.reads)).filter(({ kind }) => kind === 'files_hang');
   expect(await read()).toEqual([]);
   vi.advanceTimersByTime(5_000);
-  const fact = { kind: 'files_hang', name: `${identity.name} at /mnt/away/notes`, count: 1, since: expect.any(String) };
+  const fact = {
+    kind: 'files_hang',
+    name: `${identity.name} at /mnt/away/notes`,
+    detail: null,
+    count: 1,
+    since: expect.any(String),
+  };
   await expect.poll(read).toEqual([fact]);
   resolve();
   await call;

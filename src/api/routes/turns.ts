@@ -38,6 +38,12 @@ const turnQuery = {
   agent: nameText.optional().describe('Only turns of this agent'),
   model: nameText.optional().describe('Only turns of this model, with or without the name of the provider'),
   tool: nameText.optional().describe('Only turns that called this tool'),
+  callStatus: z
+    .enum(['unknown'])
+    .optional()
+    .describe(
+      'Only turns with a tool call, of `tool` if that is set, of which it is not known whether it has taken effect',
+    ),
   code: nameText.optional().describe('Only turns that ended with this error code'),
   worker: nameText.optional().describe('Only turns that ran on this worker last'),
   batch: z.uuid().optional().describe('Only turns of the items of this batch'),
@@ -92,6 +98,7 @@ export function toTurnFilter(query: Partial<z.output<z.ZodObject<typeof turnQuer
     lane: query.lane,
     model: query.model,
     tool: query.tool,
+    callStatus: query.callStatus,
     code: query.code,
     worker: query.worker,
     sessionKey: session === undefined ? undefined : parseSessionKey(session, 'session'),

@@ -6,9 +6,10 @@ import type { TurnView, TurnStatus } from '../../contract/views.ts';
 import type { Why } from '../../kernel/rules/why.ts';
 import type { Schemas } from '../../client/operations.ts';
 import type { ApiClient } from '../api-client.ts';
+import { readCalls } from '../calls-of-turn.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { command, lists, prints, type Words } from '../command.ts';
-import { errorText, printFields, printParts } from '../print.ts';
+import { errorText, noteNextPage, printFields, printParts, printTable } from '../print.ts';
 import { watchEvents } from '../event-stream.ts';
 import { ITS_ID, pages, TAG_FILTER, wholeNumber } from '../options.ts';
 import { interruption, pollUntilEnd } from '../poll-until-end.ts';
@@ -53,18 +54,17 @@ export const words: Words = {
         kind: ['--kind <kind>', 'only this kind, such as cron'],
         lane: ['--lane <lane>', 'only this lane'],
         score: ['--score <which>', 'only turns that people found good or bad', SCORE_SIGNS],
+        tool: ['--tool <name>', 'only turns that called this tool, and only its calls'],
+        callStatus: [
+          '--call-status <status>',
+          'unknown: the calls that may or may not have taken effect, in place of turns',
+        ],
         since: ['--since <time>', 'only turns started since: ISO 8601, or a duration such as 30m', pastTime],
       },
-      run: lists('listTurns', (terminal) => [
-        { title: 'TURN', value: (row) => row.id },
-        { title: 'STATUS', value: (row) => row.status, style: (row) => TURN_STATUS_STYLES[row.status] },
-        { title: 'SESSION', value: (row) => row.sessionKey },
-        { title: 'KIND', value: (row) => row.kind, dropOrder: 3 },
-        { title: 'STEPS', value: (row) => row.stepCount, dropOrder: 4 },
-        { title: 'TRY', value: (row) => row.attempt, dropOrder: 5 },
-        { title: 'TOOK', value: (row) => durationBetween(row.startedAt, row.endedAt), align: 'right', dropOrder: 2 },
-        { title: 'STARTED', value: (row) => terminal.time(row.startedAt), dropOrder: 1 },
-      ]),
+      run: async ({ callStatus, ...input }, api, terminal) =>
+        callStatus === undefined
+          ? await listAll(input, api, terminal)
+          : await listCalls({ ...input, callStatus }, api, terminal),
     }),
     show: command({
       summary: 'print one turn with its steps',
@@ -97,6 +97,37 @@ export const words: Words = {
   },
 };
 
+const listAll = lists('listTurns', (terminal) => [
+  { title: 'TURN', value: (row) => row.id },
+  { title: 'STATUS', value: (row) => row.status, style: (row) => TURN_STATUS_STYLES[row.status] },
+  { title: 'SESSION', value: (row) => row.sessionKey },
+  { title: 'KIND', value: (row) => row.kind, dropOrder: 3 },
+  { title: 'STEPS', value: (row) => row.stepCount, dropOrder: 4 },
+  { title: 'TRY', value: (row) => row.attempt, dropOrder: 5 },
+  { title: 'TOOK', value: (row) => durationBetween(row.startedAt, row.endedAt), align: 'right', dropOrder: 2 },
+  { title: 'STARTED', value: (row) => terminal.time(row.startedAt), dropOrder: 1 },
+]);
+
+/** The calls of a page of turns that ended so, each with what it was given. */
+async function listCalls(input: { callStatus: string; tool: string | undefined }, api: ApiClient, terminal: Terminal) {
+  const page = await api.call('listTurns', input);
+  const ofTool = ({ name }: { name: string }): boolean => input.tool === undefined || input.tool === name;
+  const calls = await Promise.all(page.items.map((turn) => readCalls(api, turn, [input.callStatus])));
+  const rows = { items: calls.flat().filter(ofTool), nextCursor: page.nextCursor };
+  printTable(
+    rows,
+    [
+      { title: 'CALLED', value: (row) => terminal.time(row.startedAt) },
+      { title: 'TOOL', value: (row) => row.name },
+      { title: 'INPUT', value: (row) => row.arguments, isProse: true },
+      { title: 'SESSION', value: (row) => row.sessionKey, dropOrder: 1 },
+      { title: 'TURN', value: (row) => row.turnId },
+    ],
+    terminal,
+  );
+  noteNextPage(rows, terminal);
+}
+
 /** A turn for a person: its facts, its steps, its end. */
 function printTurn(turn: TurnView, terminal: Terminal): void {
   const style = TURN_STATUS_STYLES[turn.status];
@@ -111,6 +142,7 @@ function printTurn(turn: TurnView, terminal: Terminal): void {
     waited: durationBetween(turn.queuedAt, turn.firstClaimedAt),
     took: turn.endedAt === null ? null : durationBetween(turn.startedAt, turn.endedAt),
     tokens: usageText(turn.usage),
+    unknown: turn.unknownCalls === 0 ? null : `the outcome of ${turn.unknownCalls} of its tool calls`,
     error: errorText(turn.error),
     waits: turn.why ? whyText(turn.why, terminal) : null,
     next: turn.nextStep,

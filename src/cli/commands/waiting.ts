@@ -2,10 +2,13 @@
 import { nextStep, whyRetried, type Why } from '../../kernel/rules/why.ts';
 import { LANES } from '../../core/session-key.ts';
 import { isIdEnd, isUuid } from '../../core/ids.ts';
+import type { ListedTurn } from '../../contract/views.ts';
 import type { ApiClient } from '../api-client.ts';
+import { readCalls } from '../calls-of-turn.ts';
 import { CliError, EXIT } from '../cli-error.ts';
 import { command, lists, type Words } from '../command.ts';
 import { pages } from '../options.ts';
+import { errorText } from '../print.ts';
 import type { Terminal } from '../terminal.ts';
 
 export const words: Words = {
@@ -40,7 +43,10 @@ export const words: Words = {
     async run({ what }, api, terminal) {
       const found = await findWait(api, what);
       if (terminal.isJson) terminal.json(found);
-      else if (found.why === null) terminal.print(`${found.kind} ${found.id} does not wait: it is ${found.status}`);
+      else if (found.why === null)
+        terminal.print(
+          [`${found.kind} ${found.id} does not wait: it is ${found.status}`, ...found.lastTurn].join('\n'),
+        );
       else terminal.print(formatParagraph(found.kind, found.id, found.why, terminal));
     },
   }),
@@ -60,6 +66,8 @@ interface FoundWait {
   id: string;
   status: string;
   why: Why | null;
+  /** What went wrong in the turn, or in the last one of the session, for people; empty: nothing did. */
+  lastTurn: string[];
 }
 
 async function findWait(api: ApiClient, what: string): Promise<FoundWait> {
@@ -68,21 +76,41 @@ async function findWait(api: ApiClient, what: string): Promise<FoundWait> {
     if (session !== null) return session;
   }
   const message = await unlessMissing(api.getMessage({ id: what }), true);
-  if (message !== null) return { kind: 'message', id: message.id, status: message.status, why: message.why };
+  if (message !== null)
+    return { kind: 'message', id: message.id, status: message.status, why: message.why, lastTurn: [] };
   const delivery = await unlessMissing(api.getDelivery({ id: what }), true);
   if (delivery !== null)
-    return { kind: 'delivery', id: delivery.id, status: delivery.status, why: whyRetried(delivery) };
-  const { id, status, why } = await api.getTurn({ id: what });
-  return { kind: 'turn', id, status, why };
+    return { kind: 'delivery', id: delivery.id, status: delivery.status, why: whyRetried(delivery), lastTurn: [] };
+  const turn = await api.getTurn({ id: what });
+  const { id, status, why } = turn;
+  return { kind: 'turn', id, status, why, lastTurn: await describeFaults(api, turn) };
+}
+
+/** The error of a turn, its calls that failed or whose outcome is not known, and what to do. */
+async function describeFaults(
+  api: ApiClient,
+  turn: Pick<ListedTurn, 'id' | 'steps' | 'error' | 'nextStep'>,
+): Promise<string[]> {
+  const calls = await readCalls(api, turn, ['failed', 'unknown']);
+  const fault = errorText(turn.error);
+  return [
+    ...(fault === null ? [] : [`turn ${turn.id}: ${fault}`]),
+    ...calls.map(({ name, status, result }) => `${name} (${status}): ${result?.text ?? ''}`),
+    ...(turn.nextStep === null ? [] : [turn.nextStep]),
+  ];
 }
 
 async function waitOfSession(api: ApiClient, named: string): Promise<FoundWait> {
   const { status, key, why } = await api.getSession({ key: named });
-  if (why != null) return { kind: 'session', id: key, status, why };
+  if (why != null) return { kind: 'session', id: key, status, why, lastTurn: [] };
   // A worker runs its turn, or it has only messages that are delivered later.
   const { items } = await api.listWaiting({ session: key });
   const arrived = items.find((item) => item.why.code !== 'delayed');
-  return { kind: 'session', id: key, status, why: (arrived ?? items[0])?.why ?? null };
+  const {
+    items: [last],
+  } = await api.call('listTurns', { session: key, limit: 1 });
+  const lastTurn = last === undefined ? [] : await describeFaults(api, last);
+  return { kind: 'session', id: key, status, why: (arrived ?? items[0])?.why ?? null, lastTurn };
 }
 
 /** What is found; null if it is missing and there is something else to look for. */

@@ -149,6 +149,12 @@ const CHECKS: Readonly<Record<HealthKind, { code: string; title: string; ok: str
   deliveries_failing: { code: 'deliveries', title: 'deliveries', ok: 'no delivery is retried' },
   versions_differ: { code: 'versions', title: 'versions of the processes', ok: 'all processes run the same version' },
   clock_off: { code: 'clocks', title: 'clocks of the processes', ok: 'all clocks agree with the database' },
+  mcp_lost: { code: 'mcp', title: 'MCP servers', ok: 'every MCP server answers, or none is configured' },
+  calls_unknown: {
+    code: 'calls',
+    title: 'calls of tools',
+    ok: 'no call has an unknown outcome, or it was acknowledged',
+  },
   events_held: { code: 'transactions', title: 'open transactions', ok: 'no transaction holds back live events' },
 };
 

@@ -4,7 +4,7 @@ import type { Config, McpServerSettings } from '../../config.ts';
 import type { Database } from '../../database/database.ts';
 import type { Logger } from '../../logger.ts';
 import type { OpenClient } from './server-port.ts';
-import { requestMcpList } from './store/servers.ts';
+import { requestMcpList, suspectMcpServer } from './store/servers.ts';
 
 /** The most processes of sessions at once. Each browser has some 200 MB. */
 const OF_SESSIONS_MAX = 20;
@@ -89,13 +89,23 @@ export class Connections {
 
   /**
    * After a failure: asks the server whether it answers on its connection, and if not, gives
-   * another one to the next work. Does not reject.
+   * another one to the next work. Answers whether it does. Does not reject.
    */
-  async dropIfSilent(key: string): Promise<void> {
+  async dropIfSilent(key: string): Promise<boolean> {
     const connection = this.#open.get(key);
     const client = await connection?.client.catch(() => undefined);
-    if (connection === undefined || client === undefined || (await client.ping())) return;
+    if (connection === undefined || client === undefined) return false;
+    if (await client.ping()) return true;
     this.#drop(key, connection);
+    return false;
+  }
+
+  /**
+   * The same after a failed call. A server that does not answer is asked for its tools now, so that
+   * people see soon that it is away. Does not reject.
+   */
+  async checkAfterCall(key: string): Promise<void> {
+    if (!(await this.dropIfSilent(key))) this.#ask(key, suspectMcpServer);
   }
 
   /** Closes all, and opens none from now on. */
@@ -134,11 +144,7 @@ export class Connections {
     const { openClient } = await import('./open-client.ts');
     const { config, logger, database } = this.#parts;
     const server = serverOf(key);
-    // The list is asked for again by the process that claims it.
-    const ask = (): void =>
-      void requestMcpList(database, server).catch((error: unknown) =>
-        database.outages.report(error, 'MCP server could not be marked'),
-      );
+    const ask = (): void => this.#ask(key, requestMcpList);
     const client = await openClient(
       { config, database, name: server, settings },
       {
@@ -152,6 +158,14 @@ export class Connections {
     );
     logger.info({ server, ...client.info }, 'MCP server is connected');
     return client;
+  }
+
+  /** The list is asked for by the process that claims it. */
+  #ask(key: string, mark: (database: Database, server: string) => Promise<unknown>): void {
+    const { database } = this.#parts;
+    mark(database, serverOf(key)).catch((error: unknown) =>
+      database.outages.report(error, 'MCP server could not be marked'),
+    );
   }
 
   /** The next work gets another connection; this one is closed when no work uses it any more. */

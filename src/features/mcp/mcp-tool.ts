@@ -50,7 +50,7 @@ export function createMcpTool(tool: OfferedTool, settings: McpServerSettings, co
       } catch (error) {
         if (!(call.signal.aborted && call.signal.reason instanceof ToolTimeoutError)) throw error;
         // A server that hangs would hold up the next call, too.
-        void connections.dropIfSilent(keyOf(call));
+        void connections.checkAfterCall(keyOf(call));
         const said = `${server} has not answered within ${settings.timeoutSeconds} s`;
         return isIdempotent ? errorOutcome(`${offeredAs}: ${said}. Call it again later.`) : unknownOutcome(said);
       }
@@ -79,7 +79,7 @@ async function runCall(tool: OfferedTool, run: Run): Promise<ToolOutcome> {
     if (end.kind === 'begun') return begunOutcome(server, end.task);
     const reason = neutralise(cutHead(end.reason, REASON_CHARS_MAX));
     if (end.kind === 'refused') return errorOutcome(`${offeredAs}: ${server} answers with an error: ${reason}`);
-    const isChecked = run.connections.dropIfSilent(run.key);
+    const isChecked = run.connections.checkAfterCall(run.key);
     if (end.kind === 'unreachable' || (sent >= SENT_MAX && end.kind === 'not-sent'))
       return errorOutcome(`${offeredAs}: the MCP server ${server} cannot be reached, so nothing was done: ${reason}`);
     if (end.kind === 'lost' && !isIdempotent) return unknownOutcome(`the connection to ${server} was lost: ${reason}`);

@@ -91,7 +91,7 @@ async function resumeCall(
     turn.held.signal.throwIfAborted();
     if (isLate) return unknown(`${server} cannot be asked how the task ended: ${shown((error as Error).message)}`);
     // A server that is away may come back, with its tasks.
-    void connections.dropIfSilent(server);
+    void connections.checkAfterCall(server);
     return { kind: 'held', forMs: POLL_MS.default, ref: taskId };
   }
 }

@@ -8,7 +8,7 @@ import type { AddMetrics, CreateApiPart } from '../../api/part.ts';
 import type { StatsView } from './contract.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { metricIn, SCRAPED_METRICS } from '../../metrics.ts';
-import { HEALTH_KINDS } from './rules/service-health.ts';
+import { HEALTH_KINDS, isTrouble, noteOfHealth } from './rules/service-health.ts';
 import { readScrapeFigures, type ScrapeFigures } from './views/scrape-figures.ts';
 import { readServiceHealth } from './views/service-health.ts';
 import { viewStats } from './views/stats.ts';
@@ -21,13 +21,19 @@ const LABEL_VALUES_MAX = 100;
 /** Newer transactions are not shown, in milliseconds. */
 const TRANSACTION_SHOWN_MS = 1_000;
 
+const MCP_STATES = ['connected', 'lost'];
+
 type Sample = readonly [value: number, labels?: Record<string, string>];
 type ScrapedName = keyof typeof SCRAPED_METRICS;
 
-export const createApiPart: CreateApiPart = ({ reads }) => ({
-  readTroubles: async () => [...new Set((await readServiceHealth(reads)).map(({ kind }) => kind))],
-  addMetrics: scrapedMetrics(reads),
-});
+export const createApiPart: CreateApiPart = ({ reads }) => {
+  const readHealth = shareNext(() => readServiceHealth(reads));
+  return {
+    readTroubles: async () => [...new Set((await readHealth()).map(({ kind }) => kind).filter(isTrouble))],
+    readNotes: async () => (await readHealth()).filter(({ kind }) => !isTrouble(kind)).map(noteOfHealth),
+    addMetrics: scrapedMetrics(reads),
+  };
+};
 
 export function scrapedMetrics(reads: ViewDatabase): AddMetrics {
   const readStats = shareNext(() => viewStats(reads));
@@ -86,6 +92,7 @@ function samplesOfStats(stats: StatsView) {
 
 function samplesOfFigures(figures: ScrapeFigures) {
   const age = (ageMs: number | null): Sample[] => [[(ageMs ?? 0) / 1000]];
+  const servers = Object.entries(figures.mcpServers);
   const retention = Object.entries(figures.retention);
   const unpriced = Object.entries(figures.unpricedCalls).toSorted(([one], [other]) => one.localeCompare(other));
   return {
@@ -104,6 +111,12 @@ function samplesOfFigures(figures: ScrapeFigures) {
     holdfast_search_lag_seconds: age(figures.searchLagMs),
     holdfast_workers: samplesBy('role', figures.workers),
     holdfast_troubles: HEALTH_KINDS.map((kind): Sample => [figures.troubles[kind] ?? 0, { kind }]),
+    holdfast_mcp_servers: MCP_STATES.map((state): Sample => [
+      servers.filter(([, found]) => found === state).length,
+      { state },
+    ]),
+    holdfast_mcp_server_up: servers.map(([server, state]): Sample => [state === 'connected' ? 1 : 0, { server }]),
+    holdfast_unknown_calls: [[figures.troubles['calls_unknown'] ?? 0]],
     holdfast_parked_turns: samplesBy('code', figures.parkedTurns),
     // A message that waits for a parked turn has the reason of that turn; the oldest of a lane and
     // a reason is set last.

@@ -1,7 +1,6 @@
 // The overview and what needs a person, as the API shows them: the figures of the database with the
 // budgets as this process knows them.
 import { budgetBookOf } from '../budgets/rounds.ts';
-import { hash } from 'node:crypto';
 import {
   attentionItem,
   attentionState,
@@ -18,6 +17,7 @@ import { toProviders } from './rules/providers.ts';
 import { toDollars } from '../../core/prices.ts';
 import type { Budget } from '../budgets/store/budgets.ts';
 import { readAttention, readAttentionMarks } from './views/attention.ts';
+import { deriveAttentionId } from './store/attention-marks.ts';
 import { WAITING_MAX } from '../costs/store/usage-rows.ts';
 import { MINUTES, readOverview } from './views/overview.ts';
 import type { ApiContext } from '../../api/context.ts';
@@ -100,13 +100,6 @@ export async function readTroubles(
   return [...facts.map((fact) => ({ id: deriveAttentionId(formatSubject(fact)), ...attentionItem(fact) })), ...budgets];
 }
 
-const ID_CHARS = 22;
-
-/** The id of a problem, from its kind and its subject. */
-export function deriveAttentionId(subject: string): string {
-  return hash('sha256', subject, 'base64url').slice(0, ID_CHARS);
-}
-
 /** Adds what operators have decided, and sorts by weight and age. */
 export async function withMarks({ reads }: Reading, troubles: readonly Trouble[]): Promise<Attention> {
   const marks = troubles.length === 0 ? new Map<string, AttentionMark>() : await readAttentionMarks(reads);
@@ -115,7 +108,7 @@ export async function withMarks({ reads }: Reading, troubles: readonly Trouble[]
 }
 
 function missingDependency({ name, failedSince }: Readiness['dependencies'][number]): AttentionFact {
-  return { kind: 'dependency', name, count: 1, since: failedSince };
+  return { kind: 'dependency', name, detail: null, count: 1, since: failedSince };
 }
 
 function buildEntry(trouble: Trouble, mark: AttentionMark | undefined): AttentionEntry {

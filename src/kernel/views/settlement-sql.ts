@@ -52,7 +52,8 @@ export const turnSql = (
   'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'provider', ${PROVIDER_SQL}, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), ${SUBJECTS_SQL}, 'harness', ${HARNESS_SQL}, 'reply', ${reply}, 'output', t.view ->> 'formatSha256', 'error', t.error,
   'why', null, 'nextStep', null, 'usage', ${tokenUsageSql('t')}, ${costFieldsSql('t')}, 'queuedAt', ${isoSql('t.queued_at')}, 'claimedAt', ${isoSql('t.claimed_at')},
   'firstClaimedAt', ${isoSql('coalesce((select min(a.claimed_at) from holdfast.turn_attempts a where a.turn_id = t.id), t.claimed_at)')},
-  'startedAt', ${isoSql('t.started_at')}, 'endedAt', ${isoSql('t.ended_at')}, 'stepCount', t.steps)`;
+  'startedAt', ${isoSql('t.started_at')}, 'endedAt', ${isoSql('t.ended_at')}, 'stepCount', t.steps,
+  'unknownCalls', (select count(*) from holdfast.tool_calls x where x.turn_id = t.id and x.status = 'unknown'))`;
 
 /** The model calls of the turn `t`, each with its step; null when there are none. */
 export const CALLS_SQL = `(select json_agg(json_build_object('step', c.step, 'call', json_build_object('n', c.call_no, 'purpose', c.purpose, 'notes', c.notes::jsonb - 'key', 'key', c.notes ->> 'key',

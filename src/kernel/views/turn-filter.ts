@@ -31,6 +31,8 @@ export interface TurnFilter {
   model?: string | undefined;
   /** Turns that called this tool. */
   tool?: string | undefined;
+  /** Turns with a call that ended so, of the tool if there is one. */
+  callStatus?: 'unknown' | undefined;
   /** The code of their error. */
   code?: string | undefined;
   worker?: string | undefined;
@@ -58,6 +60,9 @@ const SCORES_READ_MAX = 50_000;
 
 /** A count stops here. */
 export const COUNT_MAX = 10_000;
+
+/** The most calls with an unknown outcome whose turns are found, the newest. */
+const UNKNOWN_MAX = 10_000;
 
 const BAD = ['failed', 'aborted', 'timedOut'];
 const OPEN = ['running', 'parked'];
@@ -107,7 +112,7 @@ export async function pageQuery(db: ViewDatabase, filter: TurnFilter, page: Page
 
 /** The conditions that an index answers. */
 function buildIndexed(filter: TurnFilter, named: NamedThings | null): Sql[] {
-  const { sessionKey, statuses, since, until, batchId, code, tags, sign } = filter;
+  const { sessionKey, statuses, since, until, batchId, code, tags, sign, tool, callStatus } = filter;
   const conditions: Sql[] = [];
   if (sessionKey !== undefined) {
     conditions.push(sql`t.session_id = (select s.id from holdfast.sessions s where s.key = ${sessionKey})`);
@@ -133,6 +138,11 @@ function buildIndexed(filter: TurnFilter, named: NamedThings | null): Sql[] {
     conditions.push(sql`t.id = any (array(select r.turn_id from holdfast.scores r
       where r.score ${raw(sign === 'good' ? '>' : '<')} 0 order by r.turn_id desc limit ${raw(String(SCORES_READ_MAX))}))`);
   }
+  if (callStatus !== undefined) {
+    const ofTool = tool === undefined ? sql`` : sql`and c.name = ${tool}`;
+    conditions.push(sql`t.id = any (array(select c.turn_id from holdfast.tool_calls c
+      where c.unknown_at is not null ${ofTool} order by c.unknown_at desc limit ${UNKNOWN_MAX}))`);
+  }
   if (tags !== undefined) conditions.push(sql`t.tags @> ${JSON.stringify(tags)}::jsonb`);
   if (named !== null) {
     conditions.push(sql`(t.id = any (${named.turnIds}::uuid[]) or t.session_id = any (${named.sessionIds}::uuid[]))`);
@@ -143,7 +153,7 @@ function buildIndexed(filter: TurnFilter, named: NamedThings | null): Sql[] {
 /** The others. */
 function buildRest(filter: TurnFilter, named: NamedThings | null): Sql[] {
   const { statuses, kind, exceptKinds, lane, since, until, agentId } = filter;
-  const { model, tool, code, worker, msMin, costMicrosMin } = filter;
+  const { model, tool, callStatus, code, worker, msMin, costMicrosMin } = filter;
   const conditions: Sql[] = [];
   if (statuses !== undefined && pickStatus(filter) === null) conditions.push(sql`t.status = any (${statuses}::text[])`);
   if (kind !== undefined) conditions.push(sql`t.kind = ${kind}`);
@@ -163,7 +173,7 @@ function buildRest(filter: TurnFilter, named: NamedThings | null): Sql[] {
   if (agentId !== undefined) {
     conditions.push(sql`(select s.agent_id from holdfast.sessions s where s.id = t.session_id) = ${agentId}`);
   }
-  if (tool !== undefined) {
+  if (tool !== undefined && callStatus === undefined) {
     conditions.push(
       sql`coalesce((select true from holdfast.tool_calls c where c.turn_id = t.id and c.name = ${tool} limit 1), false)`,
     );

@@ -12,7 +12,7 @@ import {
   type KeyedScenario,
 } from './keyed-ground.ts';
 
-import { deriveAttentionId } from '../../../src/features/overview/read-overview.ts';
+import { deriveAttentionId } from '../../../src/features/overview/store/attention-marks.ts';
 import { KEYED_APPROVALS } from './keyed-approvals.ts';
 import { KEYED_ALERTS } from './keyed-alerts.ts';
 import { KEYED_CHANNELS } from './keyed-channels.ts';

@@ -3,6 +3,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '../../../src/ids.ts';
 import { rollUp, sampleMinute, trimUsage } from '../../../src/features/costs/store/roll-up.ts';
+import { readServiceHealth } from '../../../src/features/overview/views/service-health.ts';
+import { addToolCalls } from '../../rows/calls.ts';
 import { addCronFires, addCrons, readCrons } from '../../rows/crons.ts';
 import { addDeadLetters, removeDeadLetters } from '../../rows/dead-letters.ts';
 import { addDeliveries } from '../../rows/deliveries.ts';
@@ -12,8 +14,8 @@ import { changeInputs } from '../../rows/inputs.ts';
 import { addModelBlocks, addPauses, removeModelBlocks } from '../../rows/pauses.ts';
 import { addProviderBatches } from '../../rows/provider-batches.ts';
 import { changeSessions } from '../../rows/sessions.ts';
-import { ago, ahead, earlier, now } from '../../rows/table.ts';
-import { changeTurns } from '../../rows/turns.ts';
+import { ago, ahead, earlier, now, type Expression } from '../../rows/table.ts';
+import { addTurns, changeTurns } from '../../rows/turns.ts';
 import {
   addUsageBuckets,
   changeMinuteSamples,
@@ -337,6 +339,29 @@ describe('GET /v1/attention', () => {
     expect(snoozed).toMatchObject({ state: 'snoozed', mark: { until: expect.any(String), reason: null } });
     expect((await rig.post(`${path}/snooze`, { seconds: 0 })).body).toMatchObject({ state: 'open', mark: null });
     expect(await openCount()).toBe(count);
+  });
+
+  test('lists the calls of a tool with an unknown outcome until they are acknowledged, and those that follow', async () => {
+    const { rig } = holder;
+    const turnId = newId<string>();
+    await addTurns(rig, { id: turnId, sessionId: newId<string>(), status: 'completed', endedAt: now });
+    const call = (step: number, unknownAt: Expression) =>
+      addToolCalls(rig, { turnId, step, name: 'refund', status: 'unknown', unknownAt });
+    await call(1, ago('2 hours'));
+    await call(2, ago('1 hour'));
+    const found = await attention('calls_unknown');
+    expect(found).toMatchObject({
+      state: 'open',
+      count: 2,
+      text: expect.stringMatching(/^2 calls of refund have an unk/),
+    });
+    const { body } = await rig.post(`/v1/attention/${found.id}/acknowledge`, { reason: 'both were paid once' });
+    expect(body).toMatchObject({ state: 'acknowledged', count: 2 });
+    expect(await readServiceHealth(rig.turns.database.reads)).not.toContainEqual(
+      expect.objectContaining({ kind: 'calls_unknown' }),
+    );
+    await call(3, now);
+    expect(await attention('calls_unknown'), 'those before are decided').toMatchObject({ state: 'open', count: 1 });
   });
 
   test('refuses a decision about a problem that does not exist, and a snooze of a negative time', async () => {

@@ -6,8 +6,8 @@ import type { ListedTool, ToolDefinition } from '../rules.ts';
 
 /** The longest that a process may take to ask a server. */
 const CLAIM = '2 minutes';
-/** A server that was not reached is asked again after this time. */
-const RETRY = '30 seconds';
+/** A server that was not reached is asked again after this time, which doubles up to the second one. */
+const RETRY_SECONDS = { first: 5, max: 30 };
 
 export interface ServerInfo {
   name: string | null;
@@ -59,7 +59,7 @@ export const storeMcpTools = literalQuery({
   text: `with server as materialized (select name, state from holdfast.mcp_servers where name = $name for update),
 listed as materialized (select * from json_to_recordset($tools::json) as l (name text, definition json, sha256 text)),
 updated as (
-  update holdfast.mcp_servers s set state = 'connected', error = null, info = $info::json, tools_sha256 = $sha256,
+  update holdfast.mcp_servers s set state = 'connected', error = null, failed_tries = 0, info = $info::json, tools_sha256 = $sha256,
     changed_at = case when s.state = 'connected' then s.changed_at else clock_timestamp() end,
     listed_at = clock_timestamp(), checked_at = clock_timestamp(), claimed_until = null
   from server where s.name = server.name
@@ -93,9 +93,10 @@ export const storeMcpLoss = literalQuery({
   locking: 'The server.',
   text: `with server as materialized (select name, state from holdfast.mcp_servers where name = $name for update),
 updated as (
-  update holdfast.mcp_servers s set state = 'lost', error = $error,
+  update holdfast.mcp_servers s set state = 'lost', error = $error, failed_tries = s.failed_tries + 1,
     changed_at = case when s.state = 'lost' then s.changed_at else clock_timestamp() end,
-    checked_at = clock_timestamp(), claimed_until = null, due_at = least(s.due_at, clock_timestamp() + interval '${RETRY}')
+    checked_at = clock_timestamp(), claimed_until = null, due_at = least(s.due_at,
+      clock_timestamp() + least(${RETRY_SECONDS.max}, ${RETRY_SECONDS.first} * 2 ^ least(s.failed_tries, 10)) * interval '1 second')
   from server where s.name = server.name
 ),
 events as (${insertServiceEventsSql(`server where server.state <> 'lost'`, 'mcp.lost', `'server', server.name, 'error', $error::text`)})
@@ -118,6 +119,15 @@ export const requestMcpList = literalQuery({
   text: `update holdfast.mcp_servers set due_at = clock_timestamp() where name = $name returning clock_timestamp() as at`,
   values: (name: string) => ({ name }),
   answer: ([row]: { at: Date }[]) => row?.at ?? null,
+});
+
+export const suspectMcpServer = literalQuery({
+  name: 'suspect-mcp-server',
+  purpose:
+    'Have a server asked for its tools soon after a call has failed. One that is known to be lost is asked anyway.',
+  locking: 'The server.',
+  text: `update holdfast.mcp_servers set due_at = clock_timestamp() where name = $name and state = 'connected' and due_at > clock_timestamp()`,
+  values: (name: string) => ({ name }),
 });
 
 /** The tools of a server, with the version that says whether they have changed. */

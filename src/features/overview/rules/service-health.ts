@@ -1,6 +1,7 @@
-// What keeps a service from working, in words. Pure.
+// What keeps a service from working, or needs a person although it works, in words. Pure.
 
-export const HEALTH_KINDS = [
+/** A service with one of these is degraded. */
+export const TROUBLE_KINDS = [
   'model_away',
   'model_limited',
   'budget_reached',
@@ -17,6 +18,14 @@ export const HEALTH_KINDS = [
   'events_held',
 ] as const;
 
+/**
+ * A service with one of these works, and says so: a balancer in front of it must not take processes
+ * out because a server of tools is away.
+ */
+export const NOTED_KINDS = ['mcp_lost', 'calls_unknown'] as const;
+
+export const HEALTH_KINDS = [...TROUBLE_KINDS, ...NOTED_KINDS] as const;
+
 export type HealthKind = (typeof HEALTH_KINDS)[number];
 
 /** A trouble as it is read from the database. */
@@ -24,9 +33,11 @@ export interface HealthFact {
   kind: HealthKind;
   /**
    * A provider, a budget, the scope of a pause, a lane, a process, a channel with its destination,
-   * versions, or the session of a transaction.
+   * versions, the session of a transaction, an MCP server or a tool.
    */
   name: string;
+  /** The error of what it is, for people with a key; null: there is none. */
+  detail: string | null;
   count: number;
   /** Null: not known. */
   since: string | null;
@@ -45,6 +56,13 @@ export const DELIVERY_STALLED_MS = 15_000;
 export const CLOCK_OFF_MS = 5_000;
 /** A transaction that holds back live events is reported after this time, in milliseconds. */
 export const HELD_BACK_MS = 5_000;
+/**
+ * An MCP server is reported after two tries that failed, or when it has been lost for this time, in
+ * milliseconds.
+ */
+export const MCP_LOST_MS = 30_000;
+/** A lost server is asked again much sooner, in milliseconds. */
+export const MCP_ASKED_MS = 300_000;
 
 /** How a trouble is shown. */
 export interface HealthWords {
@@ -56,8 +74,19 @@ export interface HealthWords {
   fix: string;
 }
 
-export function wordsOfHealth({ kind, name, count }: HealthFact): HealthWords {
-  return WORDS[kind](name, count);
+export function wordsOfHealth({ kind, name, count, detail }: Omit<HealthFact, 'since'>): HealthWords {
+  const words = WORDS[kind](name, count);
+  return detail === null ? words : { ...words, text: `${words.text}: ${detail}` };
+}
+
+/** What everyone may read of a fact, who needs no key for it. */
+export function noteOfHealth(fact: HealthFact): string {
+  return `${wordsOfHealth({ ...fact, detail: null }).text}; GET /v1/attention says what to do`;
+}
+
+/** Whether the service is degraded by such a fact. */
+export function isTrouble(kind: HealthKind): kind is (typeof TROUBLE_KINDS)[number] {
+  return (TROUBLE_KINDS as readonly HealthKind[]).includes(kind);
 }
 
 const START_WORKER = 'Start a worker: holdfast start --roles worker';
@@ -146,6 +175,18 @@ const WORDS: Readonly<Record<HealthKind, (name: string, count: number) => Health
     text: `An open transaction holds back live events: session ${session}`,
     href: '/events',
     fix: 'If the transaction is not needed, end it: "select pg_terminate_backend(<process id>)", or "rollback prepared" for a prepared transaction.',
+  }),
+  mcp_lost: (name) => ({
+    severity: 'error',
+    text: `The MCP server ${name} does not answer, so calls of its tools fail`,
+    href: '/settings?tab=mcp',
+    fix: `Start the server, or correct mcp.servers.${name} and restart the workers. To ask it now: holdfast mcp probe ${name}`,
+  }),
+  calls_unknown: (tool, count) => ({
+    severity: 'error',
+    text: `${count === 1 ? `1 call of ${tool} has` : `${count.toLocaleString('en-US')} calls of ${tool} have`} an unknown outcome: ${count === 1 ? 'it' : 'each'} may or may not have taken effect`,
+    href: `/turns?callStatus=unknown&tool=${encodeURIComponent(tool)}`,
+    fix: `Check what each has done, then acknowledge this problem. To list them: holdfast turns list --call-status unknown --tool ${tool}`,
   }),
 };
 

@@ -1,11 +1,24 @@
 // What operators have decided about problems that need one. A problem is not stored, so neither is
 // what a mark belongs to: it holds for the id that the problem has as long as it lasts
 // (src/features/overview/rules/attention.ts).
+import { hash } from 'node:crypto';
 import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 
 /** After this time no mark holds, and it is deleted, in days. */
 export const MARK_DAYS = 30;
+
+const ID_CHARS = 22;
+
+/** The id of a problem, from its kind and its subject. */
+export function deriveAttentionId(subject: string): string {
+  return hash('sha256', subject, 'base64url').slice(0, ID_CHARS);
+}
+
+/** SQL of the same. */
+export function attentionIdSql(subject: string): string {
+  return `left(translate(encode(sha256(convert_to(${subject}, 'UTF8')), 'base64'), '+/', '-_'), ${ID_CHARS})`;
+}
 
 export const markAttention = literalQuery({
   name: 'mark-attention',

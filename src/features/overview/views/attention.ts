@@ -7,7 +7,7 @@ import { MARK_DAYS } from '../store/attention-marks.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { viewQuery } from '../../../database/literal-query.ts';
 import { isPausedSql } from '../../../kernel/queue/pause-sql.ts';
-import { factSql, HEALTH_FACTS_SQL, NAMES_MAX } from './service-health.ts';
+import { DECIDED_FACTS_SQL, factSql, NAMES_MAX } from './service-health.ts';
 
 const LOST_SQL = `clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond'`;
 
@@ -62,9 +62,9 @@ facts as (
     and p.submit_started_at < clock_timestamp() - interval '20 hours' limit ${NAMES_MAX})
   union all (${factSql('alerts_failing', 'a.name', '1', 'a.failing_since')}
   from holdfast.alert_destinations a where a.failing_since is not null limit ${NAMES_MAX})
-  union all ${HEALTH_FACTS_SQL}
+  union all ${DECIDED_FACTS_SQL}
 )
-select kind, name, count, ${isoSql('since')} as since from facts`,
+select kind, name, detail, count, ${isoSql('since')} as since from facts`,
   answer: (facts: AttentionFact[]) => facts,
 });
 

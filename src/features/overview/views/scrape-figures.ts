@@ -8,6 +8,7 @@ import { countChangesSql, UNPRICED_CALLS, UNREAD_EVENTS } from '../../costs/stor
 import type { ViewDatabase } from '../../../database/page.ts';
 import { OLDEST_COLUMNS_SQL } from './overview.ts';
 import { doorsSql } from './stats.ts';
+import { MCP_ASKED_MS } from '../rules/service-health.ts';
 import { HEALTH_FACTS_SQL } from './service-health.ts';
 
 export interface ScrapeFigures {
@@ -44,6 +45,8 @@ export interface ScrapeFigures {
   oldestWaits: { lane: string; code: string; ageMs: number }[];
   /** What keeps the service from working, by kind. */
   troubles: Record<string, number>;
+  /** Whether the MCP servers that workers ask answer, by name. */
+  mcpServers: Record<string, 'connected' | 'lost'>;
   /** The transaction that holds back live events; null: none does. */
   oldestTransaction: OldestTransaction | null;
   /**
@@ -126,6 +129,8 @@ select (select coalesce(json_object_agg(model, count), '{}') from unpriced) as "
   (select coalesce(json_agg(json_build_object('lane', lane, 'ageMs', ${sinceMsSql('oldest_at')}, 'wait', ${waitSql('unclaimed.session_id', 'unclaimed.oldest_at')})), '[]')
     from unclaimed) as unclaimed,
   (select coalesce(json_object_agg(kind, count), '{}') from (select kind, sum(count)::int as count from (${HEALTH_FACTS_SQL}) as facts group by kind) as counted) as troubles,
+  (select coalesce(json_object_agg(s.name, s.state), '{}') from holdfast.mcp_servers s
+    where s.state <> 'new' and coalesce(s.claimed_until, s.due_at) > clock_timestamp() - ${MCP_ASKED_MS} * interval '1 millisecond') as "mcpServers",
   (select json_build_object('pid', o.pid, 'database', o.database, 'application', o.application, 'ageMs', ${sinceMsSql('o.began_at')})
     from (${OLDEST_TRANSACTION_SQL}) as o) as "oldestTransaction",
   coalesce(${sinceMsSql(HELD_SINCE_SQL)}, 0) as "heldBackMs",

@@ -1,6 +1,7 @@
 // Whether anything keeps the service from working: a provider, a budget or a pause for which turns
 // wait, no process for what there is to do, a part that has stalled, clocks and versions that
-// differ, a transaction that holds back events. Of turns it reads those that are open. The
+// differ, a transaction that holds back events; and what needs a person although it works: a server
+// of tools that is away, calls with an unknown outcome. Of turns it reads those that are open. The
 // attention, the readiness, the doctor, the log and the metrics say the same, because all of them
 // read these facts.
 import type { HealthFact } from '../rules/service-health.ts';
@@ -9,6 +10,8 @@ import {
   DELIVERY_STALLED_MS,
   HELD_BACK_MS,
   LIMITED_MS,
+  MCP_ASKED_MS,
+  MCP_LOST_MS,
   WORK_UNSERVED_MS,
 } from '../rules/service-health.ts';
 import { GATED_HEADS_SQL, headsOfChatsSql } from '../../deliveries/store/claims.ts';
@@ -17,6 +20,7 @@ import { HELD_SINCE_SQL, OLDEST_TRANSACTION_SQL } from '../../../database/event-
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { isPausedSql } from '../../../kernel/queue/pause-sql.ts';
 import { viewQuery } from '../../../database/literal-query.ts';
+import { attentionIdSql, MARK_DAYS } from '../store/attention-marks.ts';
 
 /** Rows of one kind are counted up to this. */
 const COUNT_MAX = 10_000;
@@ -24,8 +28,8 @@ const COUNT_MAX = 10_000;
 export const NAMES_MAX = 20;
 
 /** SQL of a row of facts. */
-export const factSql = (kind: string, name: string, count: string, since: string): string =>
-  `select '${kind}' as kind, ${name} as name, (${count})::int as count, ${since} as since`;
+export const factSql = (kind: string, name: string, count: string, since: string, detail = 'null::text'): string =>
+  `select '${kind}' as kind, ${name} as name, (${count})::int as count, ${since} as since, ${detail} as detail`;
 
 const agoSql = (ms: number): string => `clock_timestamp() - ${ms} * interval '1 millisecond'`;
 const RUNNING_SQL = `w.seen_at >= ${agoSql(WORKER_LOST_MS)}`;
@@ -36,7 +40,7 @@ const WORKING_SQL = `${RUNNING_SQL} and w.draining_at is null`;
  * wait for a model: its provider counts. A batch that has reached its own cap is no trouble of the
  * service.
  */
-const PARKED_SQL = `(select kind, coalesce(b.scope || case b.per when 'total' then ' in total' else ' per ' || b.per end, waited_for, 'unknown') as name, count, since
+const PARKED_SQL = `(select kind, coalesce(b.scope || case b.per when 'total' then ' in total' else ' per ' || b.per end, waited_for, 'unknown') as name, count, since, null::text as detail
   from (
     select kind, waited_for, count(*)::int as count, min(park_since) as since, row_number() over (partition by kind order by count(*) desc) as place
     from (
@@ -49,8 +53,34 @@ const PARKED_SQL = `(select kind, coalesce(b.scope || case b.per when 'total' th
   ) as counted left join holdfast.budgets b on kind = 'budget_reached' and b.id::text = waited_for
   where place <= ${NAMES_MAX})`;
 
-/** SQL of the facts, as rows of `kind, name, count, since`. */
-export const HEALTH_FACTS_SQL = `${PARKED_SQL}
+/** The most calls with an unknown outcome that are read. */
+const UNKNOWN_MAX = 1_000;
+
+/**
+ * SQL of the tools that have calls with an unknown outcome: those that became known after the last
+ * acknowledgement of their tool, or, `withDecided`, else those before. After `MARK_DAYS`, they are
+ * left out with the acknowledgement. Also left out are calls that may run twice, and calls of a turn
+ * that a person has stopped.
+ */
+const unknownCallsSql = (withDecided: boolean): string => `(select kind, name, count, since, detail
+  from (
+    select distinct on (name) * from (
+      ${factSql('calls_unknown', 'name', 'count(*)', 'min(unknown_at)')}, is_decided
+      from (
+        select c.name, c.unknown_at, exists (
+          select from holdfast.attention_marks m
+          where m.id = ${attentionIdSql("'calls_unknown ' || c.name")} and m.until is null and m.marked_at >= c.unknown_at
+        ) as is_decided
+        from holdfast.tool_calls c
+        where c.unknown_at > clock_timestamp() - interval '${MARK_DAYS} days' and not c.is_idempotent
+          and not exists (select from holdfast.turns t where t.id = c.turn_id and t.status = 'aborted')
+        limit ${UNKNOWN_MAX}
+      ) as calls group by name, is_decided
+    ) as counted order by name, is_decided
+  ) as tools where ${withDecided} or not is_decided limit ${NAMES_MAX})`;
+
+/** SQL of the facts, as rows of `kind, name, count, since, detail`. */
+const healthFactsSql = (withDecided: boolean): string => `${PARKED_SQL}
   union all (${factSql('paused', "concat_ws(', ', 'lane ' || p.lane, 'agent ' || p.agent_id, 'session ' || p.session_key)", '1', 'p.created_at')}
   from holdfast.pauses p order by p.created_at limit ${NAMES_MAX})
   union all (${factSql('queue_unreachable', "'queue'", 'count(*)', 'min(w.queue_away_since)')}
@@ -101,12 +131,23 @@ export const HEALTH_FACTS_SQL = `${PARKED_SQL}
   from holdfast.workers w where ${RUNNING_SQL} and abs(w.clock_ahead_ms) > ${CLOCK_OFF_MS} limit ${NAMES_MAX})
   union all (${factSql('events_held', "concat(coalesce(pid::text, 'without a process'), ' in the database ', database, ' (', application, ')')", '1', 'held.since')}
   from (select o.*, coalesce(o.began_at, ${HELD_SINCE_SQL}) as since from (${OLDEST_TRANSACTION_SQL}) as o) as held
-  where held.since < ${agoSql(HELD_BACK_MS)})`;
+  where held.since < ${agoSql(HELD_BACK_MS)})
+  union all (${factSql('mcp_lost', 's.name', '1', 's.changed_at', 's.error')}
+  from holdfast.mcp_servers s
+  -- A server that no worker asks any more is not in the configuration, or there is no worker.
+  where s.state = 'lost' and s.checked_at > ${agoSql(MCP_ASKED_MS)} and (s.failed_tries > 1 or s.changed_at < ${agoSql(MCP_LOST_MS)})
+  order by s.changed_at limit ${NAMES_MAX})
+  union all ${unknownCallsSql(withDecided)}`;
+
+/** What nothing was decided about. */
+export const HEALTH_FACTS_SQL = healthFactsSql(false);
+/** The same, with what a person has acknowledged. */
+export const DECIDED_FACTS_SQL = healthFactsSql(true);
 
 /** None: nothing is wrong. */
 export const readServiceHealth = viewQuery({
   name: 'service-health',
   purpose: 'Read what keeps the service from working.',
-  text: `select kind, name, count, ${isoSql('since')} as since from (${HEALTH_FACTS_SQL}) as facts`,
+  text: `select kind, name, detail, count, ${isoSql('since')} as since from (${HEALTH_FACTS_SQL}) as facts`,
   answer: (facts: HealthFact[]) => facts,
 });

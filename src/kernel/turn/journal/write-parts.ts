@@ -234,7 +234,8 @@ const newResults = rows('new_results', (writes: Writes) => pickRows(writes, (wri
 
 const settledCalls = cte(`settled_calls as (
   update holdfast.tool_calls t
-  set status = c.status, result = c.result, ended_at = coalesce(t.ended_at, clock_timestamp())
+  set status = c.status, result = c.result, ended_at = coalesce(t.ended_at, clock_timestamp()),
+    unknown_at = case when c.status = 'unknown' then coalesce(t.unknown_at, clock_timestamp()) end
   from new_results c join fence on fence.n = c.n
   where t.turn_id = fence.turn_id and t.step = c.step and t.ordinal = c.ordinal
 )`);

@@ -11,19 +11,19 @@ import { toPoints, computeRates } from '../../../../src/features/overview/rules/
 import { toProviders } from '../../../../src/features/overview/rules/providers.ts';
 
 test.each(ATTENTION_KINDS)('%s has a text, a place and something to do', (kind) => {
-  const item = attentionItem({ kind, name: 'name/of:it', count: 2000, since: null } as AttentionFact);
+  const item = attentionItem({ kind, name: 'name/of:it', count: 2000, detail: null, since: null } as AttentionFact);
   expect(item.text).not.toBe('');
   expect(item.href).toMatch(/^\//);
   expect(item.fix).toMatch(/^[A-Z]/);
 });
 
 test('a silent worker is reported without a promise that there are others', () => {
-  const { text } = attentionItem({ kind: 'worker_silent', name: 'w-1', count: 1, since: null });
+  const { text } = attentionItem({ kind: 'worker_silent', name: 'w-1', count: 1, detail: null, since: null });
   expect(text).not.toMatch(/other workers/);
 });
 
 test('the advice for dead letters is a command as the command line has it', () => {
-  const { fix } = attentionItem({ kind: 'dead_letters', name: 'turn_timeout', count: 2, since: null });
+  const { fix } = attentionItem({ kind: 'dead_letters', name: 'turn_timeout', count: 2, detail: null, since: null });
   expect(fix).toMatch(/: holdfast dead redrive turn_timeout$/);
 });
 

@@ -3,12 +3,14 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { noteOfHealth, wordsOfHealth } from '../../../../src/features/overview/rules/service-health.ts';
 import { readServiceHealth } from '../../../../src/features/overview/views/service-health.ts';
 import { reportWorker } from '../../../../src/kernel/processes/report-worker.ts';
 import { readScrapeFigures } from '../../../../src/features/overview/views/scrape-figures.ts';
 import { newId } from '../../../../src/ids.ts';
 import { addBatches } from '../../../rows/batches.ts';
 import { addBudgets } from '../../../rows/budgets.ts';
+import { addToolCalls } from '../../../rows/calls.ts';
 import { addChannelGates, changeChannelGates } from '../../../rows/channel-gates.ts';
 import { addCrons } from '../../../rows/crons.ts';
 import { addDeliveries, changeDeliveries } from '../../../rows/deliveries.ts';
@@ -16,6 +18,7 @@ import { addDoorbells } from '../../../rows/doorbells.ts';
 import { addInputs } from '../../../rows/inputs.ts';
 import { addPauses, removePauses } from '../../../rows/pauses.ts';
 import { ago, ahead, now } from '../../../rows/table.ts';
+import { addMcpServers, changeMcpServers } from '../../../rows/mcp-servers.ts';
 import { addTurns } from '../../../rows/turns.ts';
 import { emptyTables } from '../../../rows/whole-tables.ts';
 import { changeWorkers, readWorkers } from '../../../rows/workers.ts';
@@ -210,6 +213,50 @@ test('the outbox has stalled when the next message of a chat could be sent, not 
   await changeDeliveries(rig, { sessionId: sessions[0]!, part: 1 }, { dueAt: ahead('1 hour') });
   expect(await troubles(), 'its first part is repeated later').toEqual([]);
   await changeDeliveries(rig, {}, { status: 'sent' });
+});
+
+test('an MCP server is named after two failed tries or 30 s, with the reason, while workers ask it', async () => {
+  const lost = { name: 'wiki', state: 'lost', error: 'connect ECONNREFUSED', checkedAt: now };
+  await addMcpServers(
+    rig,
+    { ...lost, failedTries: 1, changedAt: ago('5 seconds') },
+    { name: 'notes', state: 'connected' },
+  );
+  expect(await troubles(), 'one try has failed').toEqual([]);
+  const named = ['mcp_lost wiki 1'];
+  await changeMcpServers(rig, { name: 'wiki' }, { failedTries: 2 });
+  expect(await troubles()).toEqual(named);
+  await changeMcpServers(rig, { name: 'wiki' }, { failedTries: 0, changedAt: ago('31 seconds') });
+  expect(await troubles(), 'an earlier version counts no tries').toEqual(named);
+  const [fact] = (await readServiceHealth(rig.database.reads)).filter(({ kind }) => kind === 'mcp_lost');
+  expect(wordsOfHealth(fact!).text).toBe(
+    'The MCP server wiki does not answer, so calls of its tools fail: connect ECONNREFUSED',
+  );
+  expect(noteOfHealth(fact!), 'everyone may read it').not.toContain('ECONNREFUSED');
+  expect((await readScrapeFigures(rig.database.reads)).mcpServers).toEqual({ notes: 'connected', wiki: 'lost' });
+  await changeMcpServers(rig, { name: 'wiki' }, { checkedAt: ago('6 minutes'), dueAt: ago('6 minutes') });
+  expect(await troubles(), 'it is not in the configuration any more').toEqual([]);
+  expect((await readScrapeFigures(rig.database.reads)).mcpServers).toEqual({ notes: 'connected' });
+});
+
+test('calls with an unknown outcome are named by their tool, but for those that may run twice or that a person has stopped', async () => {
+  const [ended, stopped] = [newId<string>(), newId<string>()];
+  const turn = { sessionId: newId<string>(), endedAt: now };
+  await addTurns(rig, { ...turn, id: ended, status: 'completed' }, { ...turn, id: stopped, status: 'aborted' });
+  const call = { turnId: ended, name: 'refund', status: 'unknown', unknownAt: ago('1 hour') };
+  await addToolCalls(
+    rig,
+    { ...call, step: 1 },
+    { ...call, step: 2, unknownAt: ago('2 hours') },
+    { ...call, step: 3, name: 'read', isIdempotent: true },
+    { ...call, step: 4, status: 'done', unknownAt: null },
+    { ...call, step: 5, unknownAt: ago('31 days') },
+    { ...call, turnId: stopped, step: 1 },
+  );
+  expect(await troubles()).toEqual(['calls_unknown refund 2']);
+  const { troubles: counted } = await readScrapeFigures(rig.database.reads);
+  expect(counted).toMatchObject({ calls_unknown: 2 });
+  await emptyTables(rig, 'turns', 'tool_calls');
 });
 
 test('an open transaction that has written something is named with its session', async () => {

@@ -1,0 +1,9 @@
+import { table } from './table.ts';
+
+export const { add: addMcpServers, change: changeMcpServers } = table('mcp_servers', 'name', {
+  text: 'name state',
+  'text?': 'error',
+  int: 'failedTries',
+  time: 'changedAt dueAt',
+  'time?': 'checkedAt claimedUntil',
+});
