@@ -32,6 +32,9 @@ export const mcpServer = z.strictObject({
       'Whether the worker that asked it last runs it in the sandbox; `reduced`: it does, and the server lacks something there; null: the server is no process, or was not asked',
     ),
   sandboxReason: text.nullable().describe('Why it runs outside the sandbox, or what it lacks there; null: neither'),
+  sandboxFix: text
+    .nullable()
+    .describe('What to do about that; null: nothing, or the configuration says that it runs outside'),
   toolCount,
   leftOutCount: count.describe('Its tools that no agent has; its list of tools says why'),
   changedCount: count.describe('Its tools whose description, schema or hints have changed since they were first seen'),

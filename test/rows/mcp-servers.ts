@@ -4,6 +4,7 @@ export const { add: addMcpServers, change: changeMcpServers } = table('mcp_serve
   text: 'name state',
   'text?': 'error',
   int: 'failedTries',
+  'json?': 'info',
   time: 'changedAt dueAt',
   'time?': 'checkedAt claimedUntil',
 });

@@ -6,6 +6,7 @@ import { waitUntil } from '../crash/rig/wait-until.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { judgeCalls } from '../features/mcp/judge-calls.ts';
 import { countingServer } from '../features/mcp/mcp-rig.ts';
+import { changeMcpServers } from '../rows/mcp-servers.ts';
 import { readEvents } from '../rows/events.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import type { ServiceApi } from './rig/service-api.ts';
@@ -65,6 +66,10 @@ test('the commands show servers, tools and why a server does not answer, as even
   const list = await run('list');
   expect(list.stdout).toMatch(/^away +lost +0 .*ECONNREFUSED/m);
   expect(list.stdout).toMatch(/^notes +connected +off: mcp\.servers\.notes\.sandbox is "off" +4 /m);
+  // As on a machine without socat.
+  const info = { sandbox: { isOn: true, reason: 'there is no network, because socat is not on the PATH' } };
+  await changeMcpServers(rig, { name: 'notes' }, { info });
+  expect((await run('list')).stderr).toMatch(/^notes lacks something in the sandbox: .*"apt-get install socat"/m);
   const tools = await run('tools', 'notes');
   expect(tools.stdout).toContain('notes__add (runs once)\n  add a note\n');
   expect(tools.stdout).toContain('notes__put (may run twice)');

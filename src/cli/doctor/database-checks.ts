@@ -150,6 +150,11 @@ const CHECKS: Readonly<Record<HealthKind, { code: string; title: string; ok: str
   versions_differ: { code: 'versions', title: 'versions of the processes', ok: 'all processes run the same version' },
   clock_off: { code: 'clocks', title: 'clocks of the processes', ok: 'all clocks agree with the database' },
   mcp_lost: { code: 'mcp', title: 'MCP servers', ok: 'every MCP server answers, or none is configured' },
+  mcp_unconfined: {
+    code: 'mcp-sandbox',
+    title: 'sandbox of MCP servers',
+    ok: 'every MCP server that is a process runs in the sandbox, or outside as configured',
+  },
   calls_unknown: {
     code: 'calls',
     title: 'calls of tools',

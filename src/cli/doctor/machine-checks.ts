@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { agentOf, type Config } from '../../config.ts';
 import { readHeartbeatFile } from '../../features/heartbeats/read-heartbeat-file.ts';
 import { areSecretsOutOfReach } from '../../tools/command-user.ts';
+import { sandboxStep } from '../../tools/sandbox/rules/sandbox-step.ts';
 import { describeExec, sandboxOf } from '../../tools/sandbox/sandbox.ts';
 import { isOfMachine } from '../../tools/sandbox/runtimes.ts';
 import { isPlaceNeeded } from '../../tools/open-workspace.ts';
@@ -101,7 +102,7 @@ export async function commandsFinding(config: Config): Promise<Finding> {
     if (state.status === 'refused')
       return failure(reason, 'see "holdfast sandbox check", or set tools.exec.sandbox to "auto"');
     if (state.status === 'unknown') return skipped(reason);
-    if (state.status === 'reduced') return warning(reason, 'give the sandbox what it lacks: see docs/sandbox.md');
+    if (state.status === 'reduced') return warning(reason, sandboxStep(reason));
     if (state.status === 'on' || areSecretsOutOfReach(config)) return ok(reason);
     const fix =
       'start Holdfast as root with tools.exec.user, run it in a container, or set tools.exec.enabled to false';

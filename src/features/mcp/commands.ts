@@ -36,7 +36,16 @@ export const words: Words = {
             isProse: true,
           },
         ],
-        { none: 'the configuration has no MCP servers; add them under mcp.servers' },
+        {
+          none: 'the configuration has no MCP servers; add them under mcp.servers',
+          note({ items }, terminal) {
+            for (const { name, sandbox, sandboxReason, sandboxFix } of items) {
+              if (sandboxFix === null) continue;
+              const how = sandbox === 'off' ? 'runs outside the sandbox' : 'lacks something in the sandbox';
+              terminal.note(`${name} ${how}: ${sandboxReason}. ${sandboxFix}`);
+            }
+          },
+        },
       ),
     }),
     tools: command({

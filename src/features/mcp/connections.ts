@@ -3,6 +3,7 @@
 import type { Config, McpServerSettings } from '../../config.ts';
 import type { Database } from '../../database/database.ts';
 import type { Logger } from '../../logger.ts';
+import { sandboxStep } from '../../tools/sandbox/rules/sandbox-step.ts';
 import type { OpenClient } from './server-port.ts';
 import { requestMcpList, suspectMcpServer } from './store/servers.ts';
 
@@ -157,6 +158,12 @@ export class Connections {
       },
     );
     logger.info({ server, ...client.info }, 'MCP server is connected');
+    const { isOn, reason = null, isDecided } = client.info.sandbox ?? {};
+    if (reason !== null && isDecided !== true)
+      logger.warn(
+        { server, reason, fix: sandboxStep(reason) },
+        isOn === true ? 'MCP server lacks something in the sandbox' : 'MCP server runs outside the sandbox',
+      );
     return client;
   }
 

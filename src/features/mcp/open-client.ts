@@ -144,7 +144,8 @@ async function openTransport({ config, database, name, settings }: Server): Prom
   const { command, args, env, url, headers, auth } = settings;
   if (command !== undefined) {
     const place = await placeServer(config, name, settings);
-    const sandbox = { isOn: place.wrap !== null, reason: place.reason };
+    const { reason, isDecided } = place;
+    const sandbox = { isOn: place.wrap !== null, reason, ...(isDecided ? { isDecided } : {}) };
     return { transport: new StdioTransport({ command, args, env, place }), sandbox };
   }
   const authorization = auth?.token === undefined ? {} : { authorization: `Bearer ${auth.token}` };

@@ -27,6 +27,8 @@ export interface ServerPlace {
   wrap: WrapCommand | null;
   /** Why it runs outside, or what it lacks inside; null: it runs inside and lacks nothing. */
   reason: string | null;
+  /** The operator has decided that it runs outside. */
+  isDecided: boolean;
   /** Null: the user of this process. */
   user: OsUser | null;
   workdir: string | undefined;
@@ -39,9 +41,10 @@ type PlacedServer = Pick<McpServerSettings, 'command' | 'args' | 'cwd' | 'sandbo
 /** Throws `SandboxRequiredError` where the sandbox is required and does not work. */
 export async function placeServer(config: Config, name: string, settings: PlacedServer): Promise<ServerPlace> {
   const { cwd, sandbox = 'auto', network = ['*'] } = settings;
-  const outside = (reason: string | null): ServerPlace => ({
+  const outside = (reason: string | null, isDecided = true): ServerPlace => ({
     wrap: null,
     reason,
+    isDecided,
     user: null,
     workdir: cwd,
     close: closeNone,
@@ -61,9 +64,10 @@ export async function placeServer(config: Config, name: string, settings: Placed
     const place = { workspaceDir: folder, realDir: home, user, proxy, server };
     const { wrap, reason } = await sandboxOf(config).enterAsServer(place);
     const workdir = cwd === undefined ? home : realPathOf(cwd);
-    if (wrap !== null) return { wrap, reason, user, workdir, close: () => proxy?.close() ?? closeNone() };
+    if (wrap !== null)
+      return { wrap, reason, isDecided: false, user, workdir, close: () => proxy?.close() ?? closeNone() };
     await proxy?.close();
-    return outside(reason);
+    return outside(reason, config.sandbox.runtime === 'external');
   } catch (error) {
     await proxy?.close();
     throw error;

@@ -2,6 +2,7 @@
 import type { Config, McpServerSettings } from '../../config.ts';
 import type { McpServerView, McpToolView } from '../../contract/mcp.ts';
 import type { ViewDatabase } from '../../database/page.ts';
+import { sandboxStep } from '../../tools/sandbox/rules/sandbox-step.ts';
 import { findClosest } from '../../config/config-error.ts';
 import { describeChange, judgeTools, type ListedTool } from './rules.ts';
 import { viewMcpServers, type ServerInfo, type ServerRow } from './store/servers.ts';
@@ -31,6 +32,7 @@ function viewServer(name: string, settings: McpServerSettings, row: ServerRow | 
     protocol: row?.info?.protocol ?? null,
     sandbox: sandbox === undefined ? null : placeOf(sandbox),
     sandboxReason: sandbox?.reason ?? null,
+    sandboxFix: sandbox?.isDecided === true || sandbox?.reason == null ? null : sandboxStep(sandbox.reason),
     toolCount: settings.enabled ? offered.length : 0,
     leftOutCount: tools.length - offered.length,
     changedCount: row?.tools.filter(({ changedAt }) => changedAt !== null).length ?? 0,

@@ -4,6 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import { processEnvironment } from '../../config.ts';
 import { bubblewrapArguments } from './rules/bubblewrap.ts';
 import { containerCommand } from './rules/container.ts';
+import { NO_BUBBLEWRAP } from './rules/sandbox-step.ts';
 import type { SandboxLimits } from './rules/policy.ts';
 import type { SandboxRuntime } from './port.ts';
 
@@ -11,7 +12,7 @@ import type { SandboxRuntime } from './port.ts';
 export function findRuntime(name: string, ofPlugins: readonly SandboxRuntime[]): SandboxRuntime | string {
   if (name === 'bubblewrap') {
     const program = findProgram('bwrap');
-    if (program === null) return 'bwrap is not on the PATH';
+    if (program === null) return NO_BUBBLEWRAP;
     return {
       name,
       wrap: (policy, { environment, ...command }) => ({

@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileS
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openClient } from '../../../src/features/mcp/open-client.ts';
+import { readServiceHealth } from '../../../src/features/overview/views/service-health.ts';
 import { listServers } from '../../../src/features/mcp/views.ts';
 import { openSandboxRig } from '../../tools/sandbox-rig.ts';
 import { describeUnless, NO_NETWORK } from '../../tools/machine-sandbox.ts';
@@ -145,10 +146,11 @@ describeUnless(NO_NETWORK, 'in the sandbox', () => {
     const rig = await rigWith({ inside: { ...settings, sandbox: 'auto' }, outside: settings });
     const listed = await listServers(rig.config, rig.database.views);
     expect(listed.map(({ error }) => error)).toEqual([null, null]);
-    expect(listed.map(({ sandbox, sandboxReason }) => [sandbox, sandboxReason])).toEqual([
-      ['on', null],
-      ['off', 'mcp.servers.outside.sandbox is "off"'],
+    expect(listed.map(({ sandbox, sandboxReason, sandboxFix }) => [sandbox, sandboxReason, sandboxFix])).toEqual([
+      ['on', null, null],
+      ['off', 'mcp.servers.outside.sandbox is "off"', null],
     ]);
+    expect((await readServiceHealth(rig.database.views)).map(({ kind }) => kind)).not.toContain('mcp_unconfined');
   });
 });
 

@@ -14,7 +14,13 @@ export interface ServerInfo {
   version: string | null;
   protocol: string | null;
   /** Only for a server that is a process. */
-  sandbox?: { isOn: boolean; reason: string | null };
+  sandbox?: {
+    isOn: boolean;
+    /** Why it runs outside, or what it lacks inside. */
+    reason: string | null;
+    /** Absent: it is so although the operator has not decided it. */
+    isDecided?: true;
+  };
 }
 
 export const noteMcpServers = literalQuery({

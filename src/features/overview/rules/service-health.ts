@@ -1,4 +1,5 @@
 // What keeps a service from working, or needs a person although it works, in words. Pure.
+import { sandboxStep } from '../../../tools/sandbox/rules/sandbox-step.ts';
 
 /** A service with one of these is degraded. */
 export const TROUBLE_KINDS = [
@@ -22,7 +23,7 @@ export const TROUBLE_KINDS = [
  * A service with one of these works, and says so: a balancer in front of it must not take processes
  * out because a server of tools is away.
  */
-export const NOTED_KINDS = ['mcp_lost', 'calls_unknown'] as const;
+export const NOTED_KINDS = ['mcp_lost', 'mcp_unconfined', 'calls_unknown'] as const;
 
 export const HEALTH_KINDS = [...TROUBLE_KINDS, ...NOTED_KINDS] as const;
 
@@ -61,7 +62,7 @@ export const HELD_BACK_MS = 5_000;
  * milliseconds.
  */
 export const MCP_LOST_MS = 30_000;
-/** A lost server is asked again much sooner, in milliseconds. */
+/** A server that has been due for this time is not asked any more, in milliseconds. */
 export const MCP_ASKED_MS = 300_000;
 
 /** How a trouble is shown. */
@@ -75,7 +76,7 @@ export interface HealthWords {
 }
 
 export function wordsOfHealth({ kind, name, count, detail }: Omit<HealthFact, 'since'>): HealthWords {
-  const words = WORDS[kind](name, count);
+  const words = WORDS[kind](name, count, detail ?? '');
   return detail === null ? words : { ...words, text: `${words.text}: ${detail}` };
 }
 
@@ -91,7 +92,7 @@ export function isTrouble(kind: HealthKind): kind is (typeof TROUBLE_KINDS)[numb
 
 const START_WORKER = 'Start a worker: holdfast start --roles worker';
 
-const WORDS: Readonly<Record<HealthKind, (name: string, count: number) => HealthWords>> = {
+const WORDS: Readonly<Record<HealthKind, (name: string, count: number, detail: string) => HealthWords>> = {
   model_away: (name, count) => ({
     severity: 'error',
     text: `The provider ${name} does not answer; ${turnsWait(count)} for it`,
@@ -181,6 +182,12 @@ const WORDS: Readonly<Record<HealthKind, (name: string, count: number) => Health
     text: `The MCP server ${name} does not answer, so calls of its tools fail`,
     href: '/settings?tab=mcp',
     fix: `Start the server, or correct mcp.servers.${name} and restart the workers. To ask it now: holdfast mcp probe ${name}`,
+  }),
+  mcp_unconfined: (name, _, reason) => ({
+    severity: 'warning',
+    text: `The MCP server ${name} does not run in the sandbox as it should`,
+    href: '/settings?tab=mcp',
+    fix: `${sandboxStep(reason)} If it may run outside, set mcp.servers.${name}.sandbox to "off".`,
   }),
   calls_unknown: (tool, count) => ({
     severity: 'error',

@@ -130,7 +130,7 @@ select (select coalesce(json_object_agg(model, count), '{}') from unpriced) as "
     from unclaimed) as unclaimed,
   (select coalesce(json_object_agg(kind, count), '{}') from (select kind, sum(count)::int as count from (${HEALTH_FACTS_SQL}) as facts group by kind) as counted) as troubles,
   (select coalesce(json_object_agg(s.name, s.state), '{}') from holdfast.mcp_servers s
-    where s.state <> 'new' and coalesce(s.claimed_until, s.due_at) > clock_timestamp() - ${MCP_ASKED_MS} * interval '1 millisecond') as "mcpServers",
+    where s.state <> 'new' and s.due_at > clock_timestamp() - ${MCP_ASKED_MS} * interval '1 millisecond') as "mcpServers",
   (select json_build_object('pid', o.pid, 'database', o.database, 'application', o.application, 'ageMs', ${sinceMsSql('o.began_at')})
     from (${OLDEST_TRANSACTION_SQL}) as o) as "oldestTransaction",
   coalesce(${sinceMsSql(HELD_SINCE_SQL)}, 0) as "heldBackMs",

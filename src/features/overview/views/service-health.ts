@@ -33,6 +33,8 @@ export const factSql = (kind: string, name: string, count: string, since: string
 
 const agoSql = (ms: number): string => `clock_timestamp() - ${ms} * interval '1 millisecond'`;
 const RUNNING_SQL = `w.seen_at >= ${agoSql(WORKER_LOST_MS)}`;
+/** Whether a worker asks a server: otherwise it is not in the configuration, or there is no worker. */
+const IS_ASKED_SQL = `s.due_at > ${agoSql(MCP_ASKED_MS)}`;
 const WORKING_SQL = `${RUNNING_SQL} and w.draining_at is null`;
 
 /**
@@ -133,10 +135,13 @@ const healthFactsSql = (withDecided: boolean): string => `${PARKED_SQL}
   from (select o.*, coalesce(o.began_at, ${HELD_SINCE_SQL}) as since from (${OLDEST_TRANSACTION_SQL}) as o) as held
   where held.since < ${agoSql(HELD_BACK_MS)})
   union all (${factSql('mcp_lost', 's.name', '1', 's.changed_at', 's.error')}
-  from holdfast.mcp_servers s
-  -- A server that no worker asks any more is not in the configuration, or there is no worker.
-  where s.state = 'lost' and s.checked_at > ${agoSql(MCP_ASKED_MS)} and (s.failed_tries > 1 or s.changed_at < ${agoSql(MCP_LOST_MS)})
+  from holdfast.mcp_servers s where s.state = 'lost' and ${IS_ASKED_SQL} and (s.failed_tries > 1 or s.changed_at < ${agoSql(MCP_LOST_MS)})
   order by s.changed_at limit ${NAMES_MAX})
+  union all (${factSql('mcp_unconfined', 's.name', '1', 's.changed_at', `case when s.is_inside then s.reason else 'it runs outside, because ' || s.reason end`)}
+  from (
+    select s.name, s.changed_at, s.info #>> '{sandbox,reason}' as reason, (s.info #>> '{sandbox,isOn}')::boolean as is_inside
+    from holdfast.mcp_servers s where s.state = 'connected' and ${IS_ASKED_SQL} and s.info #> '{sandbox,isDecided}' is null
+  ) as s where s.reason is not null order by s.changed_at limit ${NAMES_MAX})
   union all ${unknownCallsSql(withDecided)}`;
 
 /** What nothing was decided about. */

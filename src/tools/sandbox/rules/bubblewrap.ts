@@ -4,6 +4,7 @@
 // The first process in the sandbox is a shell that waits for the command: when it ends, the kernel
 // ends all that the command left running. It gets no TERM (nothing reaches the first process of a
 // namespace but KILL), so a command that is ended still has its time to clean up.
+import { NO_SOCAT } from './sandbox-step.ts';
 import {
   listLinks,
   listMounts,
@@ -23,7 +24,7 @@ const SOCKET = '/tmp/.holdfast-proxy';
 const SHM_BYTES = 67_108_864;
 
 /** Starts the bridge to the proxy and waits until it listens. Ports are hexadecimal there. */
-const BRIDGE = `command -v socat > /dev/null || { echo 'socat is not on the PATH' >&2; exit 126; }
+const BRIDGE = `command -v socat > /dev/null || { echo '${NO_SOCAT}' >&2; exit 126; }
 socat TCP-LISTEN:${PROXY_PORT},bind=127.0.0.1,fork,reuseaddr UNIX-CONNECT:${SOCKET} ${LEFTOVERS_FD}>&- & bridge=$!
 until grep -q ':${PROXY_PORT.toString(16).toUpperCase().padStart(4, '0')} ' /proc/net/tcp; do kill -0 $bridge || exit 126; sleep 0.01; done
 `;

@@ -1,5 +1,6 @@
 // The arguments of docker and podman for a policy: a container for each command, of an image that
 // the operator has made.
+import { NO_SOCAT_IN_IMAGE } from './sandbox-step.ts';
 import {
   isAtOrBelow,
   isShown,
@@ -42,7 +43,7 @@ while kill -0 $client 2>/dev/null; do wait $client; code=$?; done
 kill -KILL $held; rm -r "$folder"; exit $code`;
 const INSIDE = `exec 6< ${LIFE}; (read -r _ <&6; kill -KILL -1) & exec 6<&-
 `;
-const BRIDGE = `command -v socat > /dev/null || { echo 'the image has no socat' >&2; exit 126; }
+const BRIDGE = `command -v socat > /dev/null || { echo '${NO_SOCAT_IN_IMAGE}' >&2; exit 126; }
 socat TCP-LISTEN:${PROXY_PORT},bind=127.0.0.1,fork,reuseaddr UNIX-CONNECT:${SOCKET} & sleep 0.1
 `;
 

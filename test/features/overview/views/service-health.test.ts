@@ -216,7 +216,7 @@ test('the outbox has stalled when the next message of a chat could be sent, not 
 });
 
 test('an MCP server is named after two failed tries or 30 s, with the reason, while workers ask it', async () => {
-  const lost = { name: 'wiki', state: 'lost', error: 'connect ECONNREFUSED', checkedAt: now };
+  const lost = { name: 'wiki', state: 'lost', error: 'connect ECONNREFUSED', dueAt: now };
   await addMcpServers(
     rig,
     { ...lost, failedTries: 1, changedAt: ago('5 seconds') },
@@ -234,9 +234,33 @@ test('an MCP server is named after two failed tries or 30 s, with the reason, wh
   );
   expect(noteOfHealth(fact!), 'everyone may read it').not.toContain('ECONNREFUSED');
   expect((await readScrapeFigures(rig.database.reads)).mcpServers).toEqual({ notes: 'connected', wiki: 'lost' });
-  await changeMcpServers(rig, { name: 'wiki' }, { checkedAt: ago('6 minutes'), dueAt: ago('6 minutes') });
+  await changeMcpServers(rig, { name: 'wiki' }, { dueAt: ago('6 minutes') });
   expect(await troubles(), 'it is not in the configuration any more').toEqual([]);
   expect((await readScrapeFigures(rig.database.reads)).mcpServers).toEqual({ notes: 'connected' });
+  await emptyTables(rig, 'mcp_servers');
+});
+
+test('an MCP server that is not in the sandbox although no one has decided so is named, with what to install', async () => {
+  const info = (sandbox: object) => ({ state: 'connected', info: { name: 'x', sandbox } });
+  await addMcpServers(
+    rig,
+    { name: 'inside', ...info({ isOn: true, reason: null }) },
+    { name: 'cut-off', ...info({ isOn: true, reason: 'there is no network, because socat is not on the PATH' }) },
+    { name: 'outside', ...info({ isOn: false, reason: 'bwrap is not on the PATH' }) },
+    { name: 'decided', ...info({ isOn: false, reason: 'tools.exec.sandbox is "off"', isDecided: true }) },
+  );
+  const facts = (await readServiceHealth(rig.database.reads)).filter(({ kind }) => kind === 'mcp_unconfined');
+  expect(facts.map((fact) => wordsOfHealth(fact)).map(({ text, fix }) => [text, fix.split('"')[1]])).toEqual([
+    [
+      'The MCP server cut-off does not run in the sandbox as it should: there is no network, because socat is not on the PATH',
+      'apt-get install socat',
+    ],
+    [
+      'The MCP server outside does not run in the sandbox as it should: it runs outside, because bwrap is not on the PATH',
+      'apt-get install bubblewrap socat',
+    ],
+  ]);
+  await emptyTables(rig, 'mcp_servers');
 });
 
 test('calls with an unknown outcome are named by their tool, but for those that may run twice or that a person has stopped', async () => {
