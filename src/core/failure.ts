@@ -2,7 +2,7 @@
 // The only place that says what is retryable; it never waits and never counts, it only answers.
 import type { ModelAnswer } from './model-request.ts';
 import { classifyStopReason, stopMessage } from '../model/stream/stop-reasons.ts';
-import { nextStep, type Why } from '../kernel/rules/why.ts';
+import { type Absence, CORRECT_ADDRESS, nextStep, type OutageCode, type Why } from '../kernel/rules/why.ts';
 
 export interface ModelFault {
   /**
@@ -10,7 +10,10 @@ export interface ModelFault {
    * stream.
    */
   status: number | null;
-  /** The provider's error type, or `network`, `cut_stream`, `malformed_stream`, `idle_timeout`. */
+  /**
+   * The provider's error type, or `network`, `wrong_address`, `cut_stream`, `malformed_stream`,
+   * `idle_timeout`.
+   */
   type: string;
   /** The provider's finer error code, where it gives one (`enforced_spend_limit_reached`). */
   errorCode?: string | null;
@@ -27,6 +30,7 @@ type FailureCode =
   | 'model_timeout'
   | 'model_conflict'
   | 'model_network'
+  | 'model_wrong_address'
   | 'model_cut_stream'
   | 'model_malformed_stream'
   | 'model_context_overflow'
@@ -99,6 +103,9 @@ export const REFUSED_ORIGIN = 'refused_origin';
 export const REFUSED_FORCING = 'refused_forcing';
 export const MISSING_REASONING = 'missing_reasoning';
 
+/** The type of an answer that does not come from the provider's API (src/model/rules/address.ts). */
+export const WRONG_ADDRESS = 'wrong_address';
+
 /** The type of a refusal for what a prompt says. */
 const CONTENT_FILTER = 'content_filter';
 
@@ -121,13 +128,15 @@ export function faultOfStop({
 }
 
 /**
- * Says what a failed model call means. 400, 401, 403, 404 and 413 are never retried (G16); 408,
- * 409, 429, every 5xx, the network, a cut and a malformed stream are. A 429 that names a spend
+ * Says what a failed model call means. 400, 401, 403, 404 and 413 of the provider are never retried
+ * (G16); 408, 409, 429, every 5xx, the network, an address at which something else answers, a cut
+ * and a malformed stream are. A 429 that names a spend
  * limit and no time to wait is fatal: it lasts until the limit is raised.
  */
 export function classifyFailure(fault: ModelFault): FailureVerdict {
   const status = statusOf(fault);
   if (isContextOverflow(fault, status)) return { kind: 'overflow', code: 'model_context_overflow' };
+  if (fault.type === WRONG_ADDRESS) return { kind: 'retry', code: 'model_wrong_address', notBeforeMs: 0 };
   const stopReason = fault.type === CONTENT_FILTER ? CONTENT_FILTER : parseUnhandledStopReason(fault.message);
   if (stopReason !== null) return { kind: 'fatal', code: CODE_OF_STOP[classifyStopReason(stopReason)] };
   if (isSpendLimit(fault, status)) return { kind: 'fatal', code: 'model_spend_limit' };
@@ -170,17 +179,23 @@ const OUTAGE_CODES: ReadonlySet<FailureCode> = new Set<FailureCode>([
 
 /**
  * What a turn waits for after such a fault (G33): `model_away` after connection errors, 5xx and
- * 529, `rate_limited` after 429. Null: the fault may be the request's own, or was paid for; the
+ * 529, `model_wrong_address` while something else answers, `rate_limited` after 429. Null: the fault may be the request's own, or was paid for; the
  * turn's retry budget decides.
  */
-export function classifyOutage(fault: ModelFault): 'model_away' | 'rate_limited' | null {
+export function classifyOutage(fault: ModelFault): OutageCode | null {
   const verdict = classifyFailure(fault);
   if (verdict.kind !== 'retry') return null;
   if (verdict.code === 'model_rate_limited') return 'rate_limited';
+  if (verdict.code === 'model_wrong_address') return verdict.code;
   // A gateway answers 504 when the model did not answer it in time. Our own idle limit has the same
   // code without a status.
   const isGatewayTimeout = fault.status === 504 || fault.type === 'timeout_error';
   return OUTAGE_CODES.has(verdict.code) || isGatewayTimeout ? 'model_away' : null;
+}
+
+/** Why calls of a model are held back after such a fault: what the provider said. */
+export function absenceOf(fault: ModelFault): Absence {
+  return { code: classifyOutage(fault) ?? 'model_away', text: fault.message };
 }
 
 /**
@@ -263,6 +278,7 @@ const STEPS: Readonly<Record<string, string>> = {
   model_overloaded: OUTAGE,
   model_unavailable: OUTAGE,
   model_network: OUTAGE,
+  model_wrong_address: `${CORRECT_ADDRESS} Then retry.`,
   model_timeout: OUTAGE,
   model_rate_limited: OUTAGE,
   model_conflict: OUTAGE,

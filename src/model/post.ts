@@ -1,12 +1,14 @@
 // One request to a provider and its answer as a stream of bytes, for all transports over HTTP: it
 // is sent on a pool of connections, its lease is checked at the last point, and no more of a
 // refusal is read than needed.
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { request, type Dispatcher } from 'undici';
 import { orAborted } from '../clock.ts';
+import { WRONG_ADDRESS } from '../core/failure.ts';
 import { unpackBody } from '../network/unpack-body.ts';
 import { ModelError } from './model.ts';
+import { explainStranger, explainUnreached, isDoubtful } from './rules/address.ts';
 import type { TransportCall } from './transport.ts';
 
 /** The largest number of bytes of an error's body that is read. */
@@ -28,8 +30,8 @@ export interface ProviderReply {
 }
 
 /**
- * Sends a request and returns what answers it, a refusal too. Throws `ModelError` of the type
- * `network` when nothing does.
+ * Sends a request and returns the answer of the provider, a refusal too. Throws `ModelError` of the
+ * type `network` when nothing answers, of the type `wrong_address` when something else does.
  */
 export async function post(
   pool: Dispatcher,
@@ -41,14 +43,20 @@ export async function post(
   // redirects, so the key reaches one host only.
   const response = await orAborted(signal, () =>
     request(url, { method, headers: sent, body: body ?? null, signal, dispatcher }),
-  ).catch(networkError);
+  ).catch((error: unknown) => networkError(url, error));
   const headers = new Headers(Object.entries(response.headers).map(([name, value]) => [name, String(value)]));
   // Some servers compress without being asked.
   const bytes = unpackBody(response.body, headers.get('content-encoding') ?? '') ?? response.body;
   // Its readers get its errors. Without this listener, the error of an answer that is not read
   // would end the process.
   bytes.on('error', () => undefined);
-  return { status: response.statusCode, headers, bytes };
+  const { statusCode: status } = response;
+  const head = { status, contentType: headers.get('content-type') ?? '' };
+  const read = isDoubtful(head) ? await readRefusal(bytes) : null;
+  const message = explainStranger(url, head, read ?? '');
+  if (message === null) return { status, headers, bytes: read === null ? bytes : Readable.from([Buffer.from(read)]) };
+  bytes.destroy();
+  throw new ModelError({ type: WRONG_ADDRESS, status, retryAfterMs: null, message });
 }
 
 /** The beginning of the body of a refusal (G28), or why it cannot be read. */
@@ -151,15 +159,17 @@ export function cutAnswer(cause: unknown): ModelError {
 }
 
 /** The request was not answered. */
-function networkError(cause: unknown): never {
-  const message = `Connection error: ${toMessage(cause)}`;
+function networkError(url: string, cause: unknown): never {
+  const message = explainUnreached(url, toMessage(cause));
   throw new ModelError({ type: 'network', status: null, retryAfterMs: null, message, cause });
 }
 
 function toMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // Attempts at several addresses fail with an error that has a code and no message.
-  return error.message || ('code' in error ? String(error.code) : error.name);
+  const code = 'code' in error ? String(error.code) : '';
+  if (error.message === '') return code || error.name;
+  return error.message.includes(code) ? error.message : `${error.message} (${code})`;
 }
 
 // The last point at which a request can be held back.

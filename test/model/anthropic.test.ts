@@ -242,7 +242,7 @@ describe('a failure', () => {
   test('of a stream that makes no sense is a malformed stream', async () => {
     expect(await faultOf('[[malformed: stream]]')).toMatchObject({ type: 'malformed_stream', status: null });
     const url = await serve((_, response) => {
-      response.writeHead(200, { 'content-type': 'text/html' }).end('<html>log in</html>');
+      response.writeHead(200, { 'content-type': 'text/plain' }).end('log in');
     });
     await expect(createAsker(url).ask(request(['x']))).rejects.toMatchObject({ type: 'malformed_stream' });
   });

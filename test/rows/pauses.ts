@@ -16,7 +16,7 @@ export const {
 } = table('model_blocks', 'account, model', {
   text: 'account model',
   time: 'until since',
-  'text?': 'detail',
+  'text?': 'detail code',
   'time?': 'liftedAt probeAt',
 });
 

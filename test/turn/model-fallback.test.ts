@@ -362,7 +362,7 @@ describe('a model that is away for everybody', () => {
       },
       'data',
     );
-    const reason = 'model_away: The model spare/sick does not answer.';
+    const reason = 'model_away: The model spare/sick does not answer. The transport spare failed: connect ECONNREFUSED';
     expect([fallback?.data, others]).toEqual([{ from: 'spare/sick', to: 'spare/first', reason }, []]);
 
     sick = 'hangs';
@@ -406,7 +406,7 @@ describe('a model that is away for everybody', () => {
     expect(await first.run('too-large')).toMatchObject({ kind: 'parked' });
     const parked = (await readTurns(slowRig, { sessionId: await slowRig.sessionOf('too-large') }, 'parkText')).at(-1);
     expect(parked?.parkText).toMatch(
-      /^The model spare\/sick does not answer\. Skipped: spare\/first, whose .* 60000 .*; spare\/second, whose .* 120000 .*\.$/,
+      /^The model spare\/sick does not answer\. .*ECONNREFUSED Skipped: spare\/first, whose .* 60000 .*; spare\/second, whose .* 120000 .*\.$/,
     );
     for (const worker of [first, second]) worker.stop();
   });

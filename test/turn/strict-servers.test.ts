@@ -443,7 +443,7 @@ test.each<[string, number, string, RegExp]>([
   ['a list of errors', 400, '{"errors":[{"message":"First"},{"message":"Second"}]}', /First; Second/],
   ['a text', 400, '"Boom"', /Boom/],
   ['a number', 400, '42', /42/],
-  ['a page', 404, '<html><head><title> Not Here </title></head><body>x</body></html>', /^Not Here$/],
+  ['a page', 400, '<html><head><title> Not Here </title></head><body>x</body></html>', /^Not Here$/],
   [
     'a list of FastAPI',
     422,

@@ -137,6 +137,11 @@ export async function retentionFinding(url: string, { retention }: Pick<Config, 
 
 const CHECKS: Readonly<Record<HealthKind, { code: string; title: string; ok: string }>> = {
   model_away: { code: 'provider', title: 'providers of models', ok: 'no turn waits for a provider that is away' },
+  model_wrong_address: {
+    code: 'address',
+    title: 'addresses of models',
+    ok: 'no turn waits for a provider at whose address something else answers',
+  },
   model_limited: { code: 'limits', title: 'limits of providers', ok: 'no turn waits for a limit of a provider' },
   budget_reached: { code: 'budgets', title: 'budgets', ok: 'no turn waits for a budget' },
   paused: { code: 'pauses', title: 'pauses', ok: 'nothing is paused' },

@@ -4,6 +4,7 @@ import { findClosest } from '../../config/config-error.ts';
 import { setUpHint } from '../../config/providers.ts';
 import type { ModelProbe } from '../../contract/models.ts';
 import { given } from '../../core/json.ts';
+import { WRONG_ADDRESS } from '../../core/failure.ts';
 import { DEFAULT_PROVIDER } from '../../core/models.ts';
 import { cutHead } from '../../core/text.ts';
 import { ModelError, type Model } from '../../model/model.ts';
@@ -103,6 +104,7 @@ export function explain(error: unknown, { provider, name, names }: Probed): Verd
         };
       }
       return { code: 'model_unknown', text: `${provider} has no model "${name}"${nearest(name, names)}.` };
+    case WRONG_ADDRESS:
     case 'malformed_stream':
       return {
         code: 'wrong_address',
@@ -133,13 +135,10 @@ function explainNetwork(provider: string, said: string, cause: unknown): Verdict
     one instanceof Error && 'code' in one ? String(one.code) : '',
   );
   if (codes.some((code) => /CERT|TLS|SSL|ISSUER|EPROTO/.test(code))) {
-    return {
-      code: 'tls',
-      text: `There is no secure connection to ${provider}: ${said}. If a proxy has a certificate of its own, set NODE_EXTRA_CA_CERTS; a server without TLS has http in its address.`,
-    };
+    return { code: 'tls', text: `There is no secure connection to ${provider}: ${said}.` };
   }
   return {
     code: 'unreachable',
-    text: `${provider} cannot be reached: ${said}. Check models.providers.${provider}.baseUrl, the network, and NODE_USE_ENV_PROXY with HTTPS_PROXY if there is a proxy.`,
+    text: `${provider} cannot be reached: ${said}. Its address is models.providers.${provider}.baseUrl; if there is a proxy, set NODE_USE_ENV_PROXY and HTTPS_PROXY.`,
   };
 }

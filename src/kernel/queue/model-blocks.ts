@@ -7,6 +7,7 @@ import type { Database } from '../../database/database.ts';
 import type { ModelTraits } from '../../core/models.ts';
 import { cutHead, storableText } from '../../core/text.ts';
 import { literalQuery } from '../../database/literal-query.ts';
+import type { Absence } from '../rules/why.ts';
 
 /** The most that is kept of what a provider said, in characters. */
 const DETAIL_CHARS_MAX = 500;
@@ -48,26 +49,32 @@ export interface ModelBlock extends BlockedModel {
   probeInMs: number | null;
   /** True: a person has lifted it, or the model is back. */
   isLifted?: boolean;
+  /** Why the model is away; null or absent: it is not, or that is not known. */
+  absence?: Absence | null;
   /** What the server of the model has said about it; null or absent: nothing that still counts. */
   traits?: ModelTraits | null;
 }
 
-/** `detail`: what the provider said. Sent again, the block lasts a little longer. */
+/** Sent again, the block lasts a little longer. */
 export const blockModel = literalQuery({
   name: 'block-model',
   purpose:
     'Let no worker call a model of an account for so many milliseconds. A block that lasts longer stays, as does one that the provider has asked for when the model is away, too.',
   locking: 'The row of the block.',
-  text: `insert into holdfast.model_blocks as b (account, model, until, detail, since, probe_at)
-values ($account, $model, clock_timestamp() + $leftMs::bigint * interval '1 millisecond', $detail, clock_timestamp(), clock_timestamp() + $probeInMs::bigint * interval '1 millisecond')
-on conflict (account, model) do update set until = excluded.until, detail = excluded.detail, lifted_at = null, probe_at = excluded.probe_at,
+  text: `insert into holdfast.model_blocks as b (account, model, until, detail, since, probe_at, code)
+values ($account, $model, clock_timestamp() + $leftMs::bigint * interval '1 millisecond', $detail, clock_timestamp(), clock_timestamp() + $probeInMs::bigint * interval '1 millisecond', $code)
+on conflict (account, model) do update set until = excluded.until, detail = excluded.detail, code = excluded.code, lifted_at = null, probe_at = excluded.probe_at,
   since = case when b.until < clock_timestamp() or b.lifted_at is not null then excluded.since else b.since end
 where b.until < clock_timestamp() or b.lifted_at is not null or b.probe_at is not null or (excluded.probe_at is null and b.until < excluded.until)`,
-  values: ({ account, model, leftMs, probeInMs }: Omit<ModelBlock, 'isLifted' | 'traits'>, detail: string) => ({
+  values: (
+    { account, model, leftMs, probeInMs }: Omit<ModelBlock, 'isLifted' | 'traits' | 'absence'>,
+    { code, text }: Absence,
+  ) => ({
     account,
     model,
     leftMs: Math.ceil(leftMs),
-    detail: cutHead(storableText(detail), DETAIL_CHARS_MAX),
+    detail: cutHead(storableText(text), DETAIL_CHARS_MAX),
+    code,
     probeInMs: probeInMs === null ? null : Math.ceil(probeInMs),
   }),
 });
@@ -76,9 +83,9 @@ where b.until < clock_timestamp() or b.lifted_at is not null or b.probe_at is no
 export async function markAway(
   database: Database,
   model: BlockedModel,
-  { probeInMs, text }: { probeInMs: number; text: string },
+  { probeInMs, absence }: { probeInMs: number; absence: Absence },
 ): Promise<void> {
-  await blockModel(database, { ...model, leftMs: probeInMs + UNPROBED_MS_MAX, probeInMs }, text);
+  await blockModel(database, { ...model, leftMs: probeInMs + UNPROBED_MS_MAX, probeInMs }, absence);
 }
 
 /**
@@ -142,6 +149,7 @@ on conflict (account, model) do update set traits_until = excluded.traits_until,
 export const BLOCKS_SQL = `(select json_agg(json_build_object('account', b.account, 'model', b.model, 'isLifted', b.lifted_at is not null,
     'leftMs', extract(epoch from b.until - clock_timestamp()) * 1000,
     'probeInMs', greatest(extract(epoch from b.probe_at - clock_timestamp()) * 1000, case when b.probe_at is not null then 0 end),
+    'absence', case when b.probe_at is not null and b.code is not null then json_build_object('code', b.code, 'text', b.detail) end,
     'traits', case when b.traits_until > now() then b.traits end))
   from (
     select * from holdfast.model_blocks where until > now()

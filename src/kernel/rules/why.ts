@@ -30,11 +30,19 @@ export interface Why extends Reason {
 /** The number of waiting messages at which a count stops. */
 export const WAITING_COUNT_MAX = 10_000;
 
+/** What a turn waits for when its model cannot answer. */
+export type OutageCode = 'model_away' | 'model_wrong_address' | 'rate_limited';
+
+/** What to do about an address at which a provider's API is not. */
+export const CORRECT_ADDRESS =
+  'Correct the address of the provider (models.providers.<name>.baseUrl); "holdfast models probe <provider>" tests it.';
+
 const BY_ITSELF = 'It continues by itself.';
 
 /** What to do next, by the code. */
 const STEPS = {
   model_away: `${BY_ITSELF} If the provider stays away, name other models in agents.defaults.fallbacks.`,
+  model_wrong_address: `${CORRECT_ADDRESS} The turns that wait for it then continue by themselves.`,
   rate_limited: `${BY_ITSELF} If this is frequent, set models.limits below what the provider allows.`,
   model_blocked: `${BY_ITSELF} "holdfast models unblock" calls the model now.`,
   retry_wait: BY_ITSELF,
@@ -79,8 +87,15 @@ export function nextStep({ code, by }: Pick<Why, 'code' | 'by'>): string {
 // The reasons that are stored, with the turn that is parked for them: only its worker knows them.
 const reason = (code: Code, text: string, by: string | null): Reason => ({ code, text, by });
 
-export const modelAway = (model: NamedModel): Reason =>
-  reason('model_away', `The model ${refOfModel(model)} does not answer.`, providerOf(model));
+/** Why calls of a model have failed: its outage in the words of its server. */
+export type Absence = Pick<Reason, 'text'> & { code: OutageCode };
+
+/** `absence`: null if it is not known. */
+export function modelAway(model: NamedModel, absence: Absence | null): Reason {
+  const { code, text } = absence ?? { code: 'model_away', text: '' };
+  const what = code === 'model_wrong_address' ? 'is not at its address' : 'does not answer';
+  return reason(code, `The model ${refOfModel(model)} ${what}. ${text}`.trim(), providerOf(model));
+}
 
 export function modelBlocked(model: NamedModel, leftMs: number): Reason {
   const by = refOfModel(model);

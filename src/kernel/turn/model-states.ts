@@ -8,7 +8,7 @@
 // own (429, money, refused) makes that key away at once: for the model, or for all of its models
 // under the name `provider/*`.
 import type { Clock } from '../../clock.ts';
-import { classifyOutage } from '../../core/failure.ts';
+import { absenceOf, classifyOutage } from '../../core/failure.ts';
 import {
   chooseBlockMs,
   isAway,
@@ -35,7 +35,7 @@ import {
   ALL_MODELS,
   type BlockedModel,
 } from '../queue/model-blocks.ts';
-import { keysHeld, keysRefused, modelAway, modelBlocked, type Reason } from '../rules/why.ts';
+import { keysHeld, keysRefused, modelAway, modelBlocked, type Absence } from '../rules/why.ts';
 import { wake } from '../queue/wake-parked.ts';
 import type { OpenedTurn } from './opened-turn.ts';
 import { TurnFailed, WAIT_IN_SLOT_MS_MAX } from './turn-stop.ts';
@@ -117,7 +117,7 @@ export class ModelStates {
     const spread = { forMs: waitMs + max, spreadMs: 3 * max, isParked: true, isOfModel: true };
     // The model may be back already.
     const onParked = (): void => void (isAway(known.trouble) || this.#wake(known));
-    return { kind: 'wait', reason: modelAway(model), ...spread, onParked };
+    return { kind: 'wait', reason: modelAway(model, known.absence), ...spread, onParked };
   }
 
   /** The wait for a key that a session asks because no other one is let through. */
@@ -161,6 +161,7 @@ export class ModelStates {
       } else if (block.probeInMs !== null) {
         away.add(known);
         known.trouble = noteAway(known.trouble, nowMs + (nowMs < known.probesUntilMs ? 0 : block.probeInMs));
+        known.absence = block.absence ?? null;
       }
     }
     // Its block has ended, or its provider has asked to wait, which holds it back as well.
@@ -244,23 +245,26 @@ export class ModelStates {
     const failure = { session: session.id, nowMs, retryAfterMs: notBeforeMs, random: random() };
     const after = noteFailure(before, failure, bounds);
     known.trouble = after;
+    known.absence = absenceOf(fault);
     if (before?.probing === session.id) known.probesUntilMs = 0;
     const kind = isAway(after) ? 'away' : 'unsure';
     const isNews = isAway(after) && !isAway(before);
     const probeInMs = isAway(after) ? Math.max(0, after.probeAtMs - nowMs) : 0;
-    if (isAway(after) && after.probeAtMs !== before?.probeAtMs) this.#markAway(known, { probeInMs, isNews, fault });
+    const { absence } = known;
+    if (isAway(after) && after.probeAtMs !== before?.probeAtMs) this.#markAway(known, { probeInMs, isNews, absence });
     const pauses = { pauses: journal.at.park?.parks ?? 0, random: random() };
     const forMs = pauseAfterFailureMs({ ...pauses, atLeastMs: Math.max(notBeforeMs, probeInMs) }, bounds);
-    return { kind, wait: { reason: explainAbsence(known, fault), hasCalled: true, isNews, forMs, notBeforeMs } };
+    const reason = modelAway(modelOfRef(known.model), absence);
+    return { kind, wait: { reason, hasCalled: true, isNews, forMs, notBeforeMs } };
   }
 
   #markAway(
     { account, model }: ModelState,
-    { probeInMs, isNews, fault }: { probeInMs: number; isNews: boolean; fault: ModelError },
+    { probeInMs, isNews, absence }: { probeInMs: number; isNews: boolean; absence: Absence },
   ): void {
     const { database, logger } = this.#options;
-    if (isNews) logger.warn({ model }, 'Model is away; no worker calls it but for one test at a time');
-    markAway(database, { account, model }, { probeInMs, text: fault.message }).catch((error: unknown) =>
+    if (isNews) logger.warn({ model, ...absence }, 'Model is away; no worker calls it but for one test at a time');
+    markAway(database, { account, model }, { probeInMs, absence }).catch((error: unknown) =>
       database.outages.report(error, 'It could not be stored that a model is away', { model }),
     );
   }
@@ -272,9 +276,9 @@ export class ModelStates {
     const isNews = blockedUntilMs <= this.known.nowMs();
     onBlock(block);
     extendBlock(known, this.known.nowMs() + forMs);
-    await blockModel(database, block, fault.message);
-    const { code, ...facts } = explainAbsence(known, fault);
-    const reason = { code: code === 'model_away' ? 'model_blocked' : code, ...facts };
+    const { code, text } = absenceOf(fault);
+    await blockModel(database, block, { code, text });
+    const reason = { code: code === 'rate_limited' ? code : 'model_blocked', text, by: providerOf(modelOfRef(model)) };
     return {
       kind: 'blocked',
       wait: { reason, hasCalled: true, isNews, forMs, spreadMs: RESUME_MS, notBeforeMs: forMs },
@@ -296,7 +300,7 @@ export class ModelStates {
     known.probesUntilMs = 0;
     known.storedUntilMs = nowMs + STORED_MS;
     if (isNews) logger.warn({ model: known.model, key: model.key, forMs }, 'Key is held back; other keys are used');
-    await markAway(database, known, { probeInMs: forMs, text: fault.message });
+    await markAway(database, known, { probeInMs: forMs, absence: absenceOf(fault) });
     if (this.known.areRefused(model)) return null;
     const leftMs = Math.min(...this.known.heldMsOfKeys(model));
     const code = classifyOutage(fault) ?? 'model_blocked';
@@ -315,6 +319,7 @@ export class ModelStates {
     marked
       .then(async () => {
         await wake(database, { code: 'model_away', by });
+        await wake(database, { code: 'model_wrong_address', by });
         // The codes of turns that wait for a key.
         if (this.#options.model.keysOf({ provider: by }).length < 2) return;
         await wake(database, { code: 'rate_limited', by });
@@ -322,11 +327,6 @@ export class ModelStates {
       })
       .catch((error: unknown) => logger.warn({ err: error, model }, message));
   }
-}
-
-/** Why a turn waits whose call has failed: what the provider said. */
-function explainAbsence({ model }: ModelState, fault: ModelError): Reason {
-  return { code: classifyOutage(fault) ?? 'model_away', text: fault.message, by: providerOf(modelOfRef(model)) };
 }
 
 // What one worker knows of the models that it asks: for each account and model, until when it is
@@ -346,6 +346,8 @@ export interface ModelState extends BlockedModel {
   /** When its block ends, in monotonic milliseconds. */
   blockedUntilMs: number;
   trouble: ModelTrouble | null;
+  /** Why its calls failed last, as far as that is known. */
+  absence: Absence | null;
   /** Until when this worker alone may probe it, in monotonic milliseconds. */
   probesUntilMs: number;
   /**
@@ -378,7 +380,8 @@ export class KnownModels {
 
   of({ account, model }: BlockedModel): ModelState {
     const key = `${account} ${model}`;
-    const fresh = { account, model, blockedUntilMs: 0, trouble: null, probesUntilMs: 0, storedUntilMs: 0, traits: {} };
+    const calm = { trouble: null, absence: null, traits: {} };
+    const fresh: ModelState = { account, model, blockedUntilMs: 0, probesUntilMs: 0, storedUntilMs: 0, ...calm };
     const known = this.#known.get(key) ?? fresh;
     this.#known.set(key, known);
     return known;

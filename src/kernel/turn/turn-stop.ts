@@ -87,7 +87,13 @@ export function isHeld({ heldFor, runs, result, status }: LedgerRow): boolean {
 export const RATE_CODES: ReadonlySet<string> = new Set(['rate_limited', 'model_blocked']);
 
 /** Why a turn waits for its model or for the provider of it. */
-export const MODEL_CODES: readonly string[] = ['model_blocked', 'rate_limited', 'model_away', 'retry_wait'];
+export const MODEL_CODES: readonly string[] = [
+  'model_blocked',
+  'rate_limited',
+  'model_away',
+  'model_wrong_address',
+  'retry_wait',
+];
 
 /**
  * True for a wait that counts towards `models.outage.giveUpAfter`. All others have a bound of their

@@ -51,10 +51,6 @@ export function createFetch(
       const text = await readRefusalText(reply.bytes);
       return new Response(isEmpty ? null : text, { status, headers });
     }
-    if (/^text\/html/i.test(headers.get('content-type') ?? '')) {
-      reply.bytes.destroy();
-      throw malformedAnswer(`The answer of ${new URL(url).origin} is a page of HTML: is it the address of the API?`);
-    }
     const tidier = makeTidier();
     const read = tidier === undefined ? counted(reply.bytes, call) : tidied(reply.bytes, call, tidier);
     return new Response(ReadableStream.from(read), { status, headers });

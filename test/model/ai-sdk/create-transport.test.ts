@@ -173,7 +173,7 @@ test.each([
   [
     'a page',
     { headers: { 'content-type': 'text/html' }, body: '<html>' },
-    { type: 'malformed_stream', message: expect.stringContaining('HTML') },
+    { type: 'wrong_address', message: expect.stringContaining('HTML') },
   ],
   [
     'an error inside',

@@ -237,6 +237,7 @@ const PASSING_CODES: ReadonlySet<string> = new Set([
   'model_unavailable',
   'model_timeout',
   'model_network',
+  'model_wrong_address',
   'model_cut_stream',
   'turn_timeout',
 ]);

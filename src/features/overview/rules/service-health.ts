@@ -4,6 +4,7 @@ import { sandboxStep } from '../../../tools/sandbox/rules/sandbox-step.ts';
 /** A service with one of these is degraded. */
 export const TROUBLE_KINDS = [
   'model_away',
+  'model_wrong_address',
   'model_limited',
   'budget_reached',
   'paused',
@@ -42,6 +43,8 @@ export interface HealthFact {
   count: number;
   /** Null: not known. */
   since: string | null;
+  /** In the words of what caused it; null or absent: the kind says it all. */
+  detail?: string | null;
 }
 
 /** Due work that no worker serves is reported after this time, in milliseconds. */
@@ -98,6 +101,12 @@ const WORDS: Readonly<Record<HealthKind, (name: string, count: number, detail: s
     text: `The provider ${name} does not answer; ${turnsWait(count)} for it`,
     href: '/waiting?reason=model_away',
     fix: 'The turns resume when the provider answers. Check the network and the status page of the provider, or configure `fallbacks`.',
+  }),
+  model_wrong_address: (name, count) => ({
+    severity: 'error',
+    text: `At the address of the provider ${name}, something else answers; ${turnsWait(count)} for it`,
+    href: '/waiting?reason=model_wrong_address',
+    fix: `Correct \`models.providers.${name}.baseUrl\`; "holdfast models probe ${name}" tests it.`,
   }),
   model_limited: (name, count) => ({
     severity: 'warning',

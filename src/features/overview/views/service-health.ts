@@ -27,6 +27,9 @@ const COUNT_MAX = 10_000;
 /** The most rows of one kind. */
 export const NAMES_MAX = 20;
 
+/** The most that is shown of why turns wait, in characters. */
+const DETAIL_CHARS_MAX = 300;
+
 /** SQL of a row of facts. */
 export const factSql = (kind: string, name: string, count: string, since: string, detail = 'null::text'): string =>
   `select '${kind}' as kind, ${name} as name, (${count})::int as count, ${since} as since, ${detail} as detail`;
@@ -42,13 +45,14 @@ const WORKING_SQL = `${RUNNING_SQL} and w.draining_at is null`;
  * wait for a model: its provider counts. A batch that has reached its own cap is no trouble of the
  * service.
  */
-const PARKED_SQL = `(select kind, coalesce(b.scope || case b.per when 'total' then ' in total' else ' per ' || b.per end, waited_for, 'unknown') as name, count, since, null::text as detail
+const PARKED_SQL = `(select kind, coalesce(b.scope || case b.per when 'total' then ' in total' else ' per ' || b.per end, waited_for, 'unknown') as name, count, since, detail
   from (
-    select kind, waited_for, count(*)::int as count, min(park_since) as since, row_number() over (partition by kind order by count(*) desc) as place
+    select kind, waited_for, count(*)::int as count, min(park_since) as since,
+      case when kind in ('model_away', 'model_wrong_address') then left(max(park_text), ${DETAIL_CHARS_MAX}) end as detail, row_number() over (partition by kind order by count(*) desc) as place
     from (
-      select case when t.park_code in ('model_away', 'budget_reached') then t.park_code else 'model_limited' end as kind,
-        case when t.park_code = 'budget_reached' then t.park_by else split_part(t.park_by, '/', 1) end as waited_for, t.park_since
-      from holdfast.turns t where t.ended_at is null and t.status = 'parked' and (t.park_code = 'model_away'
+      select case when t.park_code in ('model_away', 'model_wrong_address', 'budget_reached') then t.park_code else 'model_limited' end as kind,
+        case when t.park_code = 'budget_reached' then t.park_by else split_part(t.park_by, '/', 1) end as waited_for, t.park_since, t.park_text
+      from holdfast.turns t where t.ended_at is null and t.status = 'parked' and (t.park_code in ('model_away', 'model_wrong_address')
         or t.park_code = 'budget_reached' and t.park_by in (select id::text from holdfast.budgets)
         or t.park_code in ('model_blocked', 'rate_limited', 'retry_wait') and t.park_since < ${agoSql(LIMITED_MS)})
     ) as parked group by kind, waited_for

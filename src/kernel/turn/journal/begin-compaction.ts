@@ -79,7 +79,7 @@ const answeredCompactions = cte(`answered as materialized (
 
 const failedCompactions = cte(`counted as materialized (
   select count(*)::int as failed from holdfast.compactions c join fence on c.turn_id = fence.turn_id join new_compactions added on c.id <> added.id
-  where c.status in ('running', 'failed', 'timedOut') and coalesce(c.error ->> 'code', '') not in ('model_away', 'rate_limited', 'model_blocked')
+  where c.status in ('running', 'failed', 'timedOut') and coalesce(c.error ->> 'code', '') not in ('model_away', 'model_wrong_address', 'rate_limited', 'model_blocked')
 )`);
 
 const memoryCycle = cte(`cycle as materialized (
