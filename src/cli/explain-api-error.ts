@@ -75,12 +75,14 @@ function explainStatus(
     case 404:
       return [
         EXIT.notFound,
-        `check the name; "holdfast ${code === 'unknown_agent' ? 'config show' : formatErrors(problem)}" shows the existing ones`,
+        `check the name; "holdfast ${code === 'unknown_agent' ? 'config show' : listCommand(problem)}" shows the existing ones`,
       ];
     case 409:
     case 422:
       if (errors.length > 0) return [EXIT.conflict, 'correct the faults that are listed above, then try again'];
-      return [EXIT.conflict, 'check its current state and try again; if the text changed, use a new --idempotency-key'];
+      if (code === 'idempotency_mismatch')
+        return [EXIT.conflict, 'use a new --idempotency-key, or send the same again'];
+      return [EXIT.conflict, `look at its current state: "holdfast ${showCommand(problem)}"`];
     case 429:
       return [EXIT.failed, `try again${inTime || ' later'}`];
     case 502:
@@ -92,13 +94,39 @@ function explainStatus(
   }
 }
 
-/** The command that lists the kind of thing that a request asked for, by its path. */
-function formatErrors(problem: HoldfastError['problem']): string {
+/** The kind and the id of the thing that a request asked for, by its path. */
+function readSubject(problem: HoldfastError['problem']): { kind: string; id: string | undefined } {
   const path = typeof problem?.['instance'] === 'string' ? problem['instance'] : '';
-  return LISTS[/^\/v1\/([\w-]+)/.exec(path)?.[1] ?? ''] ?? 'sessions list';
+  const [, kind = '', id] = /^\/v1\/([\w-]+)(?:\/([^/]+))?/.exec(path) ?? [];
+  return { kind, id };
 }
 
+/** The command that lists the kind of thing that a request asked for. */
+function listCommand(problem: HoldfastError['problem']): string {
+  return LISTS[readSubject(problem).kind] ?? 'sessions list';
+}
+
+/** The command that shows what a request would have changed, or the things of its kind. */
+function showCommand(problem: HoldfastError['problem']): string {
+  const { kind, id } = readSubject(problem);
+  const word = SHOWN[kind];
+  return word === undefined || id === undefined ? listCommand(problem) : `${word} show ${decodeURIComponent(id)}`;
+}
+
+/** The kinds of things of which a command shows one. */
+const SHOWN: Readonly<Record<string, string>> = {
+  approvals: 'approvals',
+  batches: 'batch',
+  'bulk-actions': 'bulk',
+  deliveries: 'deliveries',
+  messages: 'messages',
+  sessions: 'sessions',
+  turns: 'turns',
+};
+
 const LISTS: Readonly<Record<string, string>> = {
+  'alert-destinations': 'alerts list',
+  approvals: 'approvals list',
   attention: 'attention list',
   batches: 'batch list',
   'bulk-actions': 'bulk list',

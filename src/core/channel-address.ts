@@ -64,3 +64,9 @@ export function placesOfUrlSql(url: string): { chat: string; account: string } {
 export function conversationOfTargetSql(target: string): string {
   return `substring(${target} ->> 'url', '^${SCHEME}(.+)$')`;
 }
+
+/** SQL of what receives a target: the account that sends to a chat, or the host of a webhook. */
+export function destinationOfTargetSql(target: string): string {
+  const url = `${target} ->> 'url'`;
+  return `coalesce(${placesOfUrlSql(url).account}, substring(${url}, '^https?://(?:[^/?#]*@)?([^/?#]+)'), '${WEBHOOK}')`;
+}

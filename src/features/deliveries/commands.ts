@@ -1,8 +1,9 @@
 // `holdfast deliveries`: the outbox, and what to do with what could not be sent.
 import { command, lists, prints, type Words } from '../../cli/command.ts';
-import type { DeliveryView } from './contract.ts';
+import type { DeliveryDetails, DeliveryView } from './contract.ts';
 import { ITS_ID, pages } from '../../cli/options.ts';
 import type { Style } from '../../cli/table.ts';
+import type { Terminal } from '../../cli/terminal.ts';
 
 const STATUS_STYLES: Record<string, Style> = {
   sent: 'green',
@@ -37,8 +38,18 @@ export const words: Words = {
         { title: 'LAST ERROR', value: (row) => row.lastError, dropOrder: 1, isProse: true },
       ]),
     }),
+    show: command({
+      summary: 'print a delivery with its attempts and its text',
+      takes: ITS_ID,
+      run: prints('getDelivery', formatDelivery),
+    }),
+    'send-now': command({
+      summary: 'send a delivery that waits for its next attempt now; when it was sent, others to its receiver follow',
+      takes: ITS_ID,
+      run: prints('sendDeliveryNow', (_answer, _terminal, { id }) => `${id} is sent now`),
+    }),
     redrive: command({
-      summary: 'send a delivery again',
+      summary: 'send a delivery again that failed, expired or was discarded',
       takes: ITS_ID,
       run: prints('redriveDelivery', (_answer, _terminal, { id }) => `${id} is sent again`),
     }),
@@ -49,3 +60,19 @@ export const words: Words = {
     }),
   },
 };
+
+function formatDelivery(delivery: DeliveryDetails, terminal: Terminal): string {
+  const { id, status, sessionKey, turnId, attempts, dueAt, expiresAt, lastError, target, payload, log } = delivery;
+  const waits = status === 'pending' ? `next ${terminal.time(dueAt)}, expires ${terminal.time(expiresAt)}` : null;
+  const lines: [string, string | null | undefined][] = [
+    ['session', sessionKey],
+    ['turn', turnId],
+    ['to', target.url === undefined ? placeOf(delivery) : `${placeOf(delivery)} ${target.url}`],
+    ['attempts', waits === null ? String(attempts) : `${attempts}, ${waits}`],
+    ['last error', lastError],
+    ['text', payload.text],
+  ];
+  const tries = log.map((one) => `  ${one.attempt}  ${terminal.time(one.at)}  ${one.status}  ${one.httpStatus ?? '-'}`);
+  const facts = lines.flatMap(([name, value]) => (value ? [`  ${name.padEnd(12)}${value}`] : []));
+  return [`${id}  ${status}`, ...facts, ...tries].join('\n');
+}

@@ -1,8 +1,10 @@
-// What an operator decides about a delivery: it is sent again, or discarded. Each is one statement,
-// which also closes the delivery's dead letter and stores the key of the request.
+// What an operator decides about a delivery: it is sent now or again, or discarded. Each is one
+// statement, which also closes the delivery's dead letter and stores the key of the request.
 import { keyedSql, type KeyedRequest } from '../../database/idempotency.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
+import type { DeliveryView } from './contract.ts';
+import { headsOfChatsSql } from './store/claims.ts';
 
 /** `done`; `unknown`: no such delivery; `conflict`: its status does not allow it. */
 export type DeliveryDecision = 'done' | 'unknown' | 'conflict';
@@ -59,12 +61,56 @@ export const discardDelivery = decision({
   where id = $id and status in ('pending', 'failed', 'expired', 'unknown', 'discarded')`,
 });
 
-const DECISIONS = { redrive: redriveDelivery, discard: discardDelivery };
+/** As many deliveries to a destination that has answered are sent at the same time. */
+const WOKEN_MAX = 10;
+
+/**
+ * Makes a waiting delivery due, with its attempts and its expiry. Because its order is kept, the
+ * first of its session or chat goes, and only that: a receiver that is still broken sees one
+ * request. When that was sent, it wakes others to its destination (`store/settle.ts`).
+ */
+export const sendDeliveryNow = decision({
+  name: 'send-delivery-now',
+  purpose:
+    'Make the first open delivery of the session or the chat of a waiting delivery due; others to its destination follow when it was sent. Answers what its status was.',
+  letters: 'redriven',
+  set: `due_at = least(due_at, clock_timestamp()), wakes = ${WOKEN_MAX}
+  where id = (select first.id from holdfast.deliveries asked cross join lateral (
+    (select o.id from holdfast.deliveries o
+    where asked.channel = 'webhook' and o.session_id = asked.session_id and o.channel = 'webhook' and o.status in ('pending', 'sending')
+    order by o.seq limit 1)
+    union all
+    select heads.id from (${headsOfChatsSql("asked.channel <> 'webhook' and d.target ->> 'url' = asked.target ->> 'url'")}) as heads
+  ) as first where asked.id = $id and asked.status = 'pending')`,
+});
+
+const DECISIONS = { 'send-now': sendDeliveryNow, redrive: redriveDelivery, discard: discardDelivery };
+export type DeliveryAction = keyof typeof DECISIONS;
+
+/** Why the status of a delivery does not allow a decision, and what does. */
+export function whyUndecided({ id, status, dueAt }: Pick<DeliveryView, 'id' | 'status' | 'dueAt'>): string {
+  switch (status) {
+    case 'pending':
+      return `The delivery was not given up: it waits for its next attempt at ${dueAt}. "holdfast deliveries send-now ${id}" sends it now.`;
+    case 'sending':
+      return 'A worker is sending the delivery. Wait for the result.';
+    case 'sent':
+      return 'The receiver has acknowledged the delivery.';
+    case 'unknown':
+      return `It is not known whether the chat has it. "holdfast deliveries redrive ${id}" sends it again, and "holdfast deliveries discard ${id}" gives it up.`;
+    case 'failed':
+    case 'expired':
+    case 'discarded':
+      return `The delivery is ${status}, so it waits for no attempt. "holdfast deliveries redrive ${id}" sends it again.`;
+    default:
+      return status satisfies never;
+  }
+}
 
 export function decideDelivery(
   { database }: Pick<Service, 'database'>,
   id: string,
-  { decision, idempotency }: { decision: keyof typeof DECISIONS; idempotency: KeyedRequest | null },
+  { decision, idempotency }: { decision: DeliveryAction; idempotency: KeyedRequest | null },
 ): Promise<DeliveryDecision> {
   return DECISIONS[decision](database, id, idempotency);
 }

@@ -1,7 +1,7 @@
 // The outbox: sent, pending and failed deliveries, and an operator's actions on them.
 import { DELIVERY_STATUSES } from '../../core/statuses.ts';
 import { z } from 'zod';
-import { decideDelivery } from './decide.ts';
+import { decideDelivery, whyUndecided, type DeliveryAction } from './decide.ts';
 import { countDeliveries, listDeliveries, viewDelivery, viewDeliveryDetails } from './views.ts';
 import { parseSessionKey } from '../../api/parse-json.ts';
 import { conflict, requireFound } from '../../api/problem.ts';
@@ -60,7 +60,7 @@ const getDelivery = defineRead({
 /** A POST that decides about a delivery. */
 function decisionRoute<Body extends z.ZodType = NoFields>(spec: {
   operationId: string;
-  decision: 'redrive' | 'discard';
+  decision: DeliveryAction;
   summary: string;
   body?: Body;
 }): Route {
@@ -77,12 +77,19 @@ function decisionRoute<Body extends z.ZodType = NoFields>(spec: {
       const result = await decideDelivery(context.service, id, { decision, idempotency });
       if (result === 'done') return {};
       const found = requireFound(result === 'unknown' ? null : await viewDelivery(context.views, id), `delivery ${id}`);
-      throw conflict(`The delivery is ${found.status}; this status does not allow the request.`);
+      throw conflict(whyUndecided(found));
     },
     show: async (_done, { params: { id } }, { context }) =>
       requireFound(await viewDelivery(context.views, id), `delivery ${id}`),
   });
 }
+
+const sendNow = decisionRoute({
+  operationId: 'sendDeliveryNow',
+  decision: 'send-now',
+  summary:
+    'Send a delivery that waits for its next attempt now: the first of its session or chat goes, and when it was sent, up to ten others to its host or account at a time',
+});
 
 const redrive = decisionRoute({
   operationId: 'redriveDelivery',
@@ -97,4 +104,4 @@ const discard = decisionRoute({
   body: discardRequest,
 });
 
-export const routes: Route[] = [getDeliveries, getCounts, getDelivery, redrive, discard];
+export const routes: Route[] = [getDeliveries, getCounts, getDelivery, sendNow, redrive, discard];

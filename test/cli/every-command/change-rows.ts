@@ -59,6 +59,12 @@ export const CHANGE_ROWS: readonly CommandRow[] = [
     json: { id: '{delivery}' },
   },
   {
+    line: 'deliveries send-now {delivery}',
+    make: (scene) => scene.retried('sent-now'),
+    shows: ['{delivery} is sent now'],
+    json: { id: '{delivery}' },
+  },
+  {
     line: 'deliveries discard {delivery}',
     make: (scene) => scene.undelivered('discarded'),
     shows: ['{delivery} is discarded'],

@@ -79,6 +79,11 @@ export const LOOK_ROWS: readonly CommandRow[] = [
     isCommon: true,
   },
   {
+    line: 'deliveries show {delivery}',
+    shows: ['{delivery}  failed', /^ {2}last error +\S/m, /^ {2}1 .* failed/m],
+    json: { id: '{delivery}', log: [{ attempt: 1, status: 'failed' }] },
+  },
+  {
     line: 'batch list --limit 200',
     shows: ['{batch}', '{batchName}', 'partly', '2/2'],
     json: { items: [{ id: '{batch}', outcome: 'partly' }] },

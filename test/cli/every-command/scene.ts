@@ -2,6 +2,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { waitUntil } from '../../crash/rig/wait-until.ts';
+import { changeDeliveries } from '../../rows/deliveries.ts';
+import { ahead } from '../../rows/table.ts';
 import type { Message } from '../../service/rig/service-api.ts';
 import { apiKey, openServiceRig, type ServiceRig } from '../../service/rig/service-rig.ts';
 
@@ -127,6 +129,12 @@ function actionsOf(rig: ServiceRig, url: string) {
       );
       const letter = await look('/v1/dead-letters', (body) => letterOf(body, (one) => one.deliveryId === delivery));
       return { session, delivery, letter };
+    },
+    /** A delivery that waits for its next attempt. */
+    async retried(name: string): Promise<{ delivery: string }> {
+      const { delivery } = await this.undelivered(name);
+      await changeDeliveries(rig, { id: delivery }, { status: 'pending', dueAt: ahead('1 hour') });
+      return { delivery };
     },
     /** A subagent that runs until it is stopped. */
     async subagent(name: string): Promise<{ session: string; run: string }> {

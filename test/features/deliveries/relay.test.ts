@@ -11,7 +11,7 @@ import { createRedact } from '../../../src/config/secrets.ts';
 import type { DeliveryId, SessionId } from '../../../src/core/ids.ts';
 import { newId } from '../../../src/ids.ts';
 import { createPublish, createWake } from '../../../src/kernel/queue/rings.ts';
-import { redriveDelivery } from '../../../src/features/deliveries/decide.ts';
+import { redriveDelivery, sendDeliveryNow } from '../../../src/features/deliveries/decide.ts';
 import { claimDelivery } from '../../../src/features/deliveries/store/claims.ts';
 import { readDueDeliveries } from '../../../src/features/deliveries/store/due.ts';
 import { relayDeliveries, type WebhookRelay } from '../../../src/features/deliveries/relay.ts';
@@ -137,6 +137,39 @@ test('a delivery with a temporary failure waits, and no later one overtakes it (
   await relayDeliveries(relay, sessionId, never);
   expect(received.map(({ body }) => JSON.parse(body).text)).toEqual(['first', 'first', 'second']);
   expect(received[0]?.headers['webhook-id']).toBe(received[1]?.headers['webhook-id']);
+});
+
+test('a receiver that is repaired gets one delivery that is sent now, and then the others, ten at a time (G21)', async () => {
+  await changeDeliveries(rig, { status: 'pending' }, { status: 'discarded' });
+  const sessions = await Promise.all(Array.from({ length: 25 }, (_, n) => sessionWithReplies([`${n}`, 'second'])));
+  const isBroken = { status: 503, headers: { 'retry-after': '1800' } };
+  const relayDue = async () => {
+    const { rings } = await readDueDeliveries(rig.database);
+    for (const { sessionId } of rings) await relayDeliveries(relay, sessionId, never);
+    return rings.length;
+  };
+  answers = Array.from({ length: 26 }, () => isBroken);
+  expect(await relayDue()).toBe(25);
+  expect(await relayDue()).toBe(0);
+  const [head, second] = await readDeliveries(rig, { sessionId: sessions[7]! }, 'id', 'expiresAt');
+
+  // The one behind it was asked for: it does not overtake. The receiver is still broken.
+  expect(await sendDeliveryNow(rig.database, second!.id)).toBe('done');
+  expect([await relayDue(), await relayDue(), received.length]).toEqual([1, 0, 26]);
+
+  expect(await sendDeliveryNow(rig.database, head!.id)).toBe('done');
+  const rounds: number[] = [];
+  for (let due = await relayDue(); due > 0; due = await relayDue()) rounds.push(due);
+  expect(rounds[0]).toBe(1);
+  expect(Math.max(...rounds)).toBeLessThanOrEqual(10);
+  expect(rounds.reduce((sum, due) => sum + due, 0)).toBe(25);
+  const sent = { sessionId: sessions[7]!, status: 'sent' };
+  expect(await readDeliveries(rig, sent, 'attempts', 'expiresAt')).toEqual([
+    { attempts: 3, expiresAt: head!.expiresAt },
+    { attempts: 1, expiresAt: second!.expiresAt },
+  ]);
+  expect(received.slice(26).map(({ body }) => JSON.parse(body).text)[1]).toBe('second');
+  expect(await countDeliveries(rig, { status: 'pending' })).toBe(0);
 });
 
 test.each([

@@ -74,6 +74,28 @@ describe('deliveries', () => {
     expect((await holder.rig.get(`/v1/deliveries/${newId()}`)).status).toBe(404);
   });
 
+  test('that wait are sent now; a status that does not allow a decision says what is possible', async () => {
+    const { rig } = holder;
+    const { id, sessionId } = await delivered('impatient');
+    const decide = (verb: string) => rig.post(`/v1/deliveries/${id}/${verb}`);
+    await fail(sessionId, 'pending', 503);
+    expect((await decide('redrive')).body).toMatchObject({
+      status: 409,
+      detail: expect.stringMatching(/waits for its next attempt at .*"holdfast deliveries send-now/),
+    });
+    expect(await decide('send-now')).toMatchObject({ status: 200, body: { status: 'pending', attempts: 1 } });
+    for (const [status, advice] of [
+      ['sending', 'Wait for the result'],
+      ['unknown', `deliveries redrive ${id}`],
+      ['failed', `deliveries redrive ${id}`],
+      ['sent', 'has acknowledged'],
+    ] as const) {
+      await changeDeliveries(rig, { id }, { status });
+      expect((await decide('send-now')).body).toMatchObject({ status: 409, detail: expect.stringContaining(advice) });
+    }
+    expect((await rig.post(`/v1/deliveries/${newId()}/send-now`)).status).toBe(404);
+  });
+
   test('are discarded with a reason, which the audit log keeps; and in bulk by channel and text', async () => {
     const { rig } = holder;
     const one = await delivered('given-up');

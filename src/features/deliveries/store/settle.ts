@@ -1,6 +1,6 @@
 // How the attempt to send a delivery has ended: its result, with its event, and what follows from
 // it for the chat, the account and the agent.
-import { placesOfUrlSql } from '../../../core/channel-address.ts';
+import { destinationOfTargetSql, placesOfUrlSql } from '../../../core/channel-address.ts';
 import type { DeliveryPayload } from '../../../core/delivery-payload.ts';
 import type { DeliveryId } from '../../../core/ids.ts';
 import { cutHead, storableText } from '../../../core/text.ts';
@@ -54,8 +54,9 @@ const places = placesOfUrlSql("settled.target ->> 'url'");
 export const settleDelivery = literalQuery({
   name: 'settle-delivery',
   purpose:
-    'Store the result of an attempt, with its event; of one that was given up also its dead letter, and of a part for a chat the news for the agent and the part that names the gap. No effect when another relay has claimed the delivery.',
-  locking: 'The delivery, then the gate of its chat and that of its account.',
+    'Store the result of an attempt, with its event; of one that was sent, make due as many to its destination as it wakes; of one that was given up also its dead letter, and of a part for a chat the news for the agent and the part that names the gap. No effect when another relay has claimed the delivery.',
+  locking:
+    'The delivery and those that it wakes, unless they are locked, then the gate of its chat and that of its account.',
   // The relay sends it again itself, for as long as its lease.
   retryMs: 0,
   text: `with settled as (
@@ -66,6 +67,15 @@ export const settleDelivery = literalQuery({
     settled_at = case when $status <> 'pending' then clock_timestamp() end
   where d.id = $id::uuid and d.owner = $owner and d.status = 'sending'
   returning d.*
+),
+-- Each of them wakes one more when it was sent: as many as the first wakes are under way, and none follows one that fails.
+woken_deliveries as (
+  update holdfast.deliveries d set due_at = clock_timestamp(), wakes = 1 where d.id = any (array(
+    select next.id from settled cross join lateral (
+      select d.id from holdfast.deliveries d
+      where d.status = 'pending' and d.due_at > clock_timestamp() and ${destinationOfTargetSql('d.target')} = ${destinationOfTargetSql('settled.target')}
+      limit settled.wakes for update skip locked
+    ) as next where $status = 'sent' and settled.wakes > 0))
 ),
 timed_chats as (
   insert into holdfast.channel_gates as gate (place, next_at)

@@ -166,7 +166,7 @@ const WORDS: Readonly<Record<HealthKind, (name: string, count: number, detail: s
     severity: 'warning',
     text: `${deliveries(count)} to ${destination} ${count === 1 ? 'has failed and is' : 'have failed and are'} retried`,
     href: '/deliveries?status=pending',
-    fix: 'Check the receiver. "holdfast deliveries list --status pending" shows its last answers.',
+    fix: 'Repair the receiver: "holdfast deliveries list --status pending" shows its last answers. "holdfast deliveries send-now <id>" then sends one now, and the others after it.',
   }),
   versions_differ: (versions) => ({
     severity: 'warning',
