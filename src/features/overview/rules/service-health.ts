@@ -43,8 +43,6 @@ export interface HealthFact {
   count: number;
   /** Null: not known. */
   since: string | null;
-  /** In the words of what caused it; null or absent: the kind says it all. */
-  detail?: string | null;
 }
 
 /** Due work that no worker serves is reported after this time, in milliseconds. */
