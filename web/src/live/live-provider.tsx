@@ -30,6 +30,7 @@ const REFRESH_MS = 1_000;
  */
 const STALE_BY: Readonly<Record<string, string>> = {
   turn: 'turn session stats',
+  score: 'turn',
   model: 'turn session stats',
   tool: 'turn session stats',
   approval: 'approvals turn session waiting stats',

@@ -11,6 +11,7 @@ import { Decisions } from '../parts/delivery-details.tsx';
 import { haveBegun, Loading, NoData } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { TagsFact } from '../parts/tags.tsx';
+import { Scores } from './scores.tsx';
 import { TryTurn } from './try-dialog.tsx';
 import { TurnActions } from './turn-actions.tsx';
 import { Steps } from './turn-steps.tsx';
@@ -55,6 +56,7 @@ function KnownTurn({ turn: data }: { turn: Turn }): ReactElement {
         <TryTurn turn={data} />
       </div>
       <TurnWords turn={data} />
+      <Scores turn={data} />
       <TurnFacts turn={data} />
       <Tabs id={id} tab={tab} />
       {tab === 'steps' && <Steps turn={data} />}
