@@ -107,7 +107,7 @@ export const bulkActionRequest = z
     filter: bulkFilter
       .exactOptional()
       .describe(
-        'Selects the objects that match when the request arrives. Turns have the filters of `GET /v1/turns`; waiting messages `session`, `status`; deliveries `session`, `status`, `channel`, `q`; open dead letters `kind`, `code`',
+        'Selects the objects that match when the request arrives and that the action can change: a retry leaves out turns that succeeded, run or were retried before, and those of batch items. Turns have the filters of `GET /v1/turns`; waiting messages `session`, `status`; deliveries `session`, `status`, `channel`, `q`; open dead letters `kind`, `code`',
       ),
     ...pacing,
     dryRun: flag.exactOptional().describe('True: count the objects and change nothing'),

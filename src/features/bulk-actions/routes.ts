@@ -40,7 +40,7 @@ const postBulkAction = defineEffect<'/v1/bulk-actions', Submitted, z.ZodType, ty
   async perform({ body, principal, idempotency }, { context }) {
     const selection = parseSelection(body);
     if (body.dryRun === true) {
-      const ids = await selectBulkIds(context.service, selection);
+      const ids = await selectBulkIds(context.service, { action: body.action, selection });
       refuseTooMany(ids);
       return { total: ids.length, ids: ids.slice(0, SAMPLE_MAX) };
     }
@@ -61,7 +61,7 @@ export async function submit(
   request: BulkRequest,
   idempotency: KeyedRequest | null,
 ): Promise<string> {
-  const ids = await selectBulkIds(context.service, request.selection);
+  const ids = await selectBulkIds(context.service, request);
   refuseTooMany(ids);
   return submitBulkAction(context.service, request, ids, idempotency);
 }

@@ -19,6 +19,25 @@ export const BULK_ALLOWED: Readonly<Record<BulkTarget, readonly BulkVerb[]>> = {
   'dead-letters': ['redrive', 'discard'],
 };
 
+/** The states of the objects that an action can change; absent: of all. */
+const CHANGEABLE: Readonly<Partial<Record<BulkTarget, Partial<Record<BulkVerb, readonly string[]>>>>> = {
+  turns: { retry: ['failed', 'aborted', 'timedOut'], abort: ['running', 'parked', 'resuming', 'interrupted'] },
+  deliveries: {
+    redrive: ['failed', 'expired', 'unknown', 'discarded'],
+    discard: ['pending', 'failed', 'expired', 'unknown'],
+  },
+};
+
+/** The states that a filter of an action finds, of those that it names; undefined: all. */
+export function changeableStatuses(
+  { target, action }: { target: BulkTarget; action: BulkVerb },
+  named: readonly string[] | undefined,
+): string[] | undefined {
+  const changeable = CHANGEABLE[target]?.[action];
+  if (changeable === undefined || named === undefined) return (changeable ?? named)?.slice();
+  return named.filter((status) => changeable.includes(status));
+}
+
 /** Whether the first item can run alone: it has a result that shows whether it succeeded. */
 export function canHaveCanary(verb: BulkVerb): boolean {
   return verb === 'retry' || verb === 'redrive';

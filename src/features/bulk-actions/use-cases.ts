@@ -1,6 +1,6 @@
 // Bulk actions: the filter becomes a fixed list of ids when the action is submitted, and schedulers
 // carry it out item by item.
-import { canHaveCanary, type BulkTarget, type BulkVerb } from './rules.ts';
+import { canHaveCanary, changeableStatuses, type BulkTarget, type BulkVerb } from './rules.ts';
 import { cutHead } from '../../core/text.ts';
 import { newId } from '../../ids.ts';
 import type { Logger } from '../../logger.ts';
@@ -53,18 +53,25 @@ export interface BulkRequest extends Omit<NewBulkAction, 'id' | 'target' | 'ids'
 
 /**
  * The ids that an action would be about, in the order of their age; one more than allowed when
- * there are too many.
+ * there are too many. A filter finds only what the action can change.
  */
-export async function selectBulkIds({ views, database }: Service, selection: BulkSelection): Promise<string[]> {
+export async function selectBulkIds(
+  { views, database }: Service,
+  { action, selection }: Pick<BulkRequest, 'action' | 'selection'>,
+): Promise<string[]> {
   if ('ids' in selection) return [...new Set(selection.ids)];
   const limit = BULK_ITEMS_MAX + 1;
+  const { target, filter } = selection;
+  const named = 'statuses' in filter ? filter.statuses : undefined;
+  const statuses = changeableStatuses({ target, action }, named);
+  if (statuses?.length === 0) return [];
   switch (selection.target) {
     case 'turns':
-      return findAllTurnIds(views, selection.filter, limit);
+      return findAllTurnIds(views, { ...selection.filter, statuses, isRetryable: action === 'retry' }, limit);
     case 'messages':
       return waitingMessageIds(views, selection.filter, limit);
     case 'deliveries':
-      return listDeliveryIds(views, selection.filter, limit);
+      return listDeliveryIds(views, { ...selection.filter, statuses }, limit);
     case 'dead-letters': {
       const { letters } = await readOpenLetters(database, selection.filter, limit);
       return letters.map(({ id }) => id);

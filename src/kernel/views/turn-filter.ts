@@ -5,6 +5,7 @@ import { isUuid } from '../../core/ids.ts';
 import type { ScoreSign } from '../../contract/scores.ts';
 import type { Tags } from '../../core/input-options.ts';
 import { idAt, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
+import { retryableSql } from '../turn/journal/retry-turn.ts';
 import {
   findAllIds,
   findIds,
@@ -18,6 +19,8 @@ import {
 export interface TurnFilter {
   sessionKey?: string | undefined;
   statuses?: string[] | undefined;
+  /** Only turns that can be retried: `decideRetry` says which. */
+  isRetryable?: boolean | undefined;
   kind?: string | undefined;
   /** Turns of these kinds are left out. */
   exceptKinds?: string[] | undefined;
@@ -65,7 +68,9 @@ export const COUNT_MAX = 10_000;
 const UNKNOWN_MAX = 10_000;
 
 const BAD = ['failed', 'aborted', 'timedOut'];
-const OPEN = ['running', 'parked'];
+const OPEN = ['running', 'parked', 'resuming', 'interrupted'];
+/** An index has the turns with one of them in the order of their ids. */
+const INDEXED = ['running', 'parked', ...BAD];
 
 async function resolve(db: ViewDatabase, filter: TurnFilter): Promise<Filtered> {
   const named = filter.text === undefined ? null : await findNamed(db, filter.text);
@@ -156,6 +161,7 @@ function buildRest(filter: TurnFilter, named: NamedThings | null): Sql[] {
   const { model, tool, callStatus, code, worker, msMin, costMicrosMin } = filter;
   const conditions: Sql[] = [];
   if (statuses !== undefined && pickStatus(filter) === null) conditions.push(sql`t.status = any (${statuses}::text[])`);
+  if (filter.isRetryable === true) conditions.push(raw(retryableSql('t.id')));
   if (kind !== undefined) conditions.push(sql`t.kind = ${kind}`);
   if (exceptKinds !== undefined) conditions.push(sql`t.kind <> all (${exceptKinds}::text[])`);
   if (lane !== undefined) conditions.push(sql`t.lane = ${lane}`);
@@ -189,7 +195,7 @@ function buildRest(filter: TurnFilter, named: NamedThings | null): Sql[] {
  */
 function pickStatus({ statuses }: TurnFilter): string | null {
   const [status, ...others] = statuses ?? [];
-  return status !== undefined && others.length === 0 && [...OPEN, ...BAD].includes(status) ? status : null;
+  return status !== undefined && others.length === 0 && INDEXED.includes(status) ? status : null;
 }
 
 function containsSql(text: string): Sql {

@@ -93,6 +93,21 @@ describe('a bulk retry of 1,284 turns', () => {
   });
 });
 
+test('a filter finds only turns that the action can change', async () => {
+  const { rig } = holder;
+  const session = 'choosy';
+  await rig.settle(session, '[[reply: ok]]');
+  const { turnId } = await failed(session, false);
+  await rig.settle(session, '[[reply: ok]]');
+  const plan = (action: string, filter: object = {}) =>
+    rig.post('/v1/bulk-actions', { action, target: 'turns', filter: { session, ...filter }, dryRun: true });
+  expect((await plan('retry')).body).toEqual({ total: 1, ids: [turnId] });
+  expect((await plan('retry', { status: ['completed'] })).body.total).toBe(0);
+  expect((await plan('abort')).body.total).toBe(0);
+  await rig.post(`/v1/turns/${turnId}/retry`);
+  expect((await plan('retry')).body.total).toBe(0);
+});
+
 describe('an item', () => {
   test('that was executed when its scheduler was killed is done, and not done again (G17)', async () => {
     const { turnId, messageId } = await failed('killed-scheduler');

@@ -105,9 +105,11 @@ describe('deliveries', () => {
     expect(items[0]).toMatchObject({ reason: 'the receiver is gone', outcome: 'ok' });
     expect((await rig.post(path)).status).toBe(200);
     const filter = { channel: 'webhook', q: 'given-up' };
-    const bulk = { action: 'discard', target: 'deliveries', filter, dryRun: true };
+    const bulk = { action: 'redrive', target: 'deliveries', filter, dryRun: true };
     expect((await rig.post('/v1/bulk-actions', bulk)).body).toEqual({ total: 1, ids: [one.id] });
     const none = { ...bulk, filter: { ...filter, channel: 'telegram' } };
     expect((await rig.post('/v1/bulk-actions', none)).body).toEqual({ total: 0, ids: [] });
+    // It is discarded already.
+    expect((await rig.post('/v1/bulk-actions', { ...bulk, action: 'discard' })).body.total).toBe(0);
   });
 });

@@ -46,6 +46,14 @@ join holdfast.batch_items i on i.batch_id = split_part(x.cause_key, ':', 2)::uui
 where x.turn_id = ${turnId} and x.kind = 'batch' and x.cause_key like 'batch:%' and i.status <> 'cancelled'`;
 }
 
+/** SQL of whether a turn that ended badly can be retried, as `decideRetry` and its callers decide. */
+export function retryableSql(turnId: string): string {
+  return `exists (select from holdfast.inbox f where f.turn_id = ${turnId} and f.status in ('failed', 'cancelled'))
+  and not exists (select from holdfast.inbox f join holdfast.inbox r on r.cause_key = 'retry:' || f.id
+    where f.turn_id = ${turnId} and f.status in ('failed', 'cancelled'))
+  and not exists (select from ${itemOfTurnSql(turnId)})`;
+}
+
 /** Lets the messages of a turn that ended badly wait again, once. */
 export function retryTurn(
   database: Database,
