@@ -19,12 +19,18 @@ export const TURN_STATUS_STYLES: Record<TurnStatus, Style | undefined> = {
   interrupted: 'yellow',
 };
 
+/** What a tool call does, and what came out of it, in one line each. */
+export interface CallWords {
+  command?: string | null;
+  result?: string | null;
+}
+
 /**
  * One line for each model call and each tool call, with the time since the turn began and how long
- * it took.
+ * it took; `calls`: the words of the tool calls by their ids.
  */
-export function stepLines(turn: TurnView): string[] {
-  return turn.steps.flatMap((step) => [...callLines(step, turn), ...toolLines(step, turn)]);
+export function stepLines(turn: TurnView, calls: ReadonlyMap<string, CallWords> = new Map()): string[] {
+  return turn.steps.flatMap((step) => [...callLines(step, turn), ...toolLines(step, turn, calls)]);
 }
 
 function callLines(step: StepView, turn: TurnView): string[] {
@@ -37,11 +43,13 @@ function callLines(step: StepView, turn: TurnView): string[] {
   });
 }
 
-function toolLines(step: StepView, turn: TurnView): string[] {
+function toolLines(step: StepView, turn: TurnView, calls: ReadonlyMap<string, CallWords>): string[] {
   return step.tools.map((tool) => {
+    const { command, result } = calls.get(tool.callId) ?? {};
+    const said = `${command ? `  ${command}` : ''}${result ? `  → ${result}` : ''}`;
     const runs = tool.runs > 1 ? ` (run ${tool.runs} times)` : '';
     const took = durationBetween(tool.startedAt, tool.endedAt);
-    return timed(turn.startedAt, tool.startedAt, `  tool ${tool.name}  ${tool.status}${runs}  ${took}`);
+    return timed(turn.startedAt, tool.startedAt, `  tool ${tool.name}  ${tool.status}${runs}  ${took}${said}`);
   });
 }
 

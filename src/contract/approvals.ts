@@ -1,7 +1,7 @@
 // Requests for approvals on the wire.
 import { z } from 'zod';
 import { APPROVAL_STATUSES } from '../features/approvals/rules.ts';
-import { iso, text, uuid } from './fields.ts';
+import { iso, sessionTitle, text, uuid } from './fields.ts';
 
 const NOTE_CHARS_MAX = 2_000;
 
@@ -10,6 +10,8 @@ export const approval = z.strictObject({
   status: z.enum(APPROVAL_STATUSES).describe('`open`: it can be decided; `cancelled`: its call does not wait any more'),
   turnId: uuid.describe('The turn that waits'),
   sessionKey: text.describe('The session of the turn'),
+  sessionTitle,
+  title: text.describe('What would run, in one line: the tool and the argument that says most'),
   rootSessionKey: text.describe('The session at the top of its family; that of the turn when it is no subagent'),
   callId: text.describe('The id of the tool call'),
   tool: text.describe('The tool that would run'),

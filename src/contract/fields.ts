@@ -14,6 +14,9 @@ export const flag = z.boolean();
 export const amount = z.number().nullable();
 
 export const sessionKey = text.describe('The key of the session');
+export const sessionTitle = text.describe(
+  'The session for people: by its label, its cron, its task, its chat or who writes in it',
+);
 export const lane = z.enum(LANES).describe('The lane: a class of turns with its own concurrency');
 export const createdAt = iso.describe('When it was created');
 export const startedAt = iso.describe('When it began');

@@ -2,12 +2,13 @@
 import { z } from 'zod';
 import { SEARCH_KINDS } from '../features/search/rules.ts';
 import { entry } from './transcripts.ts';
-import { count, iso, sessionKey, text, uuid } from './fields.ts';
+import { count, iso, sessionKey, sessionTitle, text, uuid } from './fields.ts';
 
 export const searchHit = z.strictObject({
   id: uuid.describe('The id of the hit in the search'),
   kind: z.enum(SEARCH_KINDS).describe('What has the words: a message, a reply, or the error of a turn'),
   sessionKey,
+  sessionTitle,
   sessionLabel: text.nullable().describe('The label of the session; null: it has none'),
   turnId: uuid.describe('The turn that claimed the message, gave the reply or failed'),
   entryId: uuid.nullable().describe('The entry of the transcript that has the words; null: it is an error'),

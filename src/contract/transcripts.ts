@@ -1,20 +1,29 @@
 // Requests and answers about a session's whole transcript.
 import { z } from 'zod';
 import { fault } from './faults.ts';
-import { message, session, turn } from './views.ts';
+import { AUTHOR_KINDS } from '../core/words.ts';
+import { message, session, turn, why } from './views.ts';
 import { text, flag, uuid, iso, count, sessionKey, createdAt, startedAt, endedAt } from './fields.ts';
 import { waitsFor } from './tool-calls.ts';
 
-const CALL_STATES = ['running', 'waiting', 'done', 'failed', 'unknown', 'skipped'] as const;
+const CALL_STATES = ['running', 'waiting', 'interrupted', 'done', 'failed', 'unknown', 'skipped'] as const;
 
 const entryCall = z.strictObject({
   id: text.describe('The id of the tool call'),
   state: z
     .enum(CALL_STATES)
-    .describe('How it ended; `waiting`: it waits for something outside; `unknown`: its outcome is not known'),
+    .describe(
+      'How it ended; `waiting`: it waits for something outside; `interrupted`: its worker is lost, and the turn waits to be resumed; `unknown`: its outcome is not known',
+    ),
+  words: text
+    .nullable()
+    .describe(
+      'In one line: in an answer, the argument that says most; in results, the first line of the result without what was put around it; null: it has no words',
+    ),
   waitsFor,
-  startedAt,
-  endedAt,
+  why: why.nullable().describe('Why no worker continues it: why its turn waits; null: one does, or it ended'),
+  startedAt: iso.nullable().describe('When it began; null: not known, because the call was not begun or is not kept'),
+  endedAt: iso.nullable().describe('When it ended; null: it has not, or that is not known'),
 });
 
 export const entry = z.strictObject({
@@ -23,6 +32,17 @@ export const entry = z.strictObject({
   parentId: uuid.nullable().describe('The entry before it; null: it is the first'),
   kind: z.enum(['prompt', 'answer', 'results', 'steer', 'summary']).describe('What the entry is'),
   role: z.enum(['user', 'assistant']).describe('Who speaks, as the model sees it'),
+  author: z
+    .strictObject({
+      kind: z
+        .enum(AUTHOR_KINDS)
+        .describe('`session`: another session; `tools`: the results of calls; `holdfast`: a note of the service'),
+      name: text.describe('For people: a name, `Subagent “research”`, or the kind'),
+    })
+    .describe('Whose words it has'),
+  words: text
+    .nullable()
+    .describe('Its words in one line, without what Holdfast or a channel put around them; null: it has none'),
   content: z
     .array(z.looseObject({ type: text.describe('The type of the block') }))
     .describe(
@@ -40,11 +60,7 @@ export const entry = z.strictObject({
     )
     .nullable()
     .describe('What the first text of a prompt was put together from; null: not known, or it is not a prompt'),
-  calls: z
-    .array(entryCall)
-    .describe(
-      'The tool calls in the entry, and those whose results it has; without those that were not begun or are not kept',
-    ),
+  calls: z.array(entryCall).describe('The tool calls in the entry, or those whose results it has, in their order'),
   turnId: uuid.describe('The turn that wrote the entry'),
   state: z
     .enum(['active', 'pruned', 'compacted', 'hidden'])

@@ -9,9 +9,23 @@ import { PRICE_TIERS } from '../core/prices.ts';
 import { QUEUE_DROPS, QUEUE_MODES } from '../core/queue-mode.ts';
 import { MESSAGE_STATUSES, TURN_STATUSES, TURN_KINDS } from '../core/statuses.ts';
 import type { Why } from '../kernel/rules/why.ts';
+import { WORDS_CHARS_MAX } from '../core/words.ts';
 import { costFields, costOf, tokenCounts } from './costs.ts';
 import { fault } from './faults.ts';
-import { text, flag, uuid, iso, count, sessionKey, lane, createdAt, startedAt, endedAt, tokens } from './fields.ts';
+import {
+  text,
+  flag,
+  uuid,
+  iso,
+  count,
+  sessionKey,
+  sessionTitle,
+  lane,
+  createdAt,
+  startedAt,
+  endedAt,
+  tokens,
+} from './fields.ts';
 import { score } from './scores.ts';
 import { toolCall } from './tool-calls.ts';
 
@@ -39,6 +53,10 @@ export const message = z.strictObject({
   seq: count.describe('Its number in the session'),
   kind: z.enum(MESSAGE_KINDS).describe('What the message is'),
   text: text.describe('The text of the message'),
+  title: text
+    .exactOptional()
+    .describe('The message in one line: its beginning, the name of its cron, or what ended; absent with a reply'),
+  sessionTitle: sessionTitle.exactOptional().describe(`${sessionTitle.description}; absent with a reply`),
   tags: shownTags,
   status: z.enum(MESSAGE_STATUSES).describe('Whether the message waits, is in a turn, or how it ended'),
   turnId: uuid.nullable().describe('The turn that claimed it; null: no turn has claimed it'),
@@ -86,13 +104,25 @@ export const session = z.strictObject({
 export type SessionFacts = z.output<typeof session>;
 
 /** The beginning of a text. */
-const words = z.string().max(120).nullable();
+const words = z.string().max(WORDS_CHARS_MAX).nullable();
+
+const failure = z.strictObject({
+  turnId: uuid.describe('The turn that failed'),
+  code: text.describe('The code of its error, for programs'),
+  text: text.describe('What the error says, for people'),
+  since: iso.describe('When it failed'),
+  nextStep: text.nullable().describe('What a person can do about it; null: the code is not known'),
+});
+export type Failure = z.output<typeof failure>;
 
 /** A session as its own routes show it. */
 export const sessionDetails = session.extend({
+  title: text.describe('The session for people: by its label, its cron, its task, its chat or who writes in it'),
+  failure: failure.nullable().describe('How its newest turn failed; null: it did not fail'),
   lock: z
     .strictObject({
       holder: text.describe('The name of the process'),
+      title: text.describe('The process for people: its host and its number'),
       until: iso.describe('When its lease ends unless it is renewed; in the past if the process has crashed'),
     })
     .nullable()
@@ -210,9 +240,16 @@ const attempt = z.strictObject({
 });
 export type AttemptView = z.output<typeof attempt>;
 
+export const turnTitle = text.describe(
+  'What it answers, in one line: the beginning of its first message, the name of its cron, or what ended',
+);
+const workerTitle = text.describe('The same for people: its host and its number');
+
 export const turn = z.strictObject({
   id: uuid.describe('The id of the turn'),
+  title: turnTitle.exactOptional().describe(`${turnTitle.description}; absent with messages`),
   sessionKey,
+  sessionTitle: sessionTitle.exactOptional().describe(`${sessionTitle.description}; absent with a reply`),
   kind: z.enum(TURN_KINDS).describe('What the turn answers'),
   lane,
   status: z.enum(TURN_STATUSES).describe('Whether the turn runs, waits, or how it ended'),
@@ -225,6 +262,7 @@ export const turn = z.strictObject({
   nextTurnId: uuid.nullable().exactOptional().describe('The next turn; null: none; absent when `attempts` is'),
   epoch: count.describe('The fencing token of its lock'),
   worker: text.describe('The process that last ran the turn'),
+  workerTitle: workerTitle.exactOptional().describe(`${workerTitle.description}; absent with messages`),
   provider: text.describe('The provider of `model`'),
   model: text.describe('The model that answered, until then the first; with its provider unless anthropic'),
   askedModel: text.nullable().describe('The model that it was opened with, if another one answered; null: the same'),
@@ -269,6 +307,9 @@ export type TurnStatus = TurnView['status'];
 export const listedTurn = turn.extend({
   steps: turn.shape.steps.exactOptional().describe('The last steps of the turn; absent with `steps=none`'),
   spans: turn.shape.spans.exactOptional().describe('How long its last parts took; absent with `steps=none`'),
+  title: turnTitle,
+  sessionTitle,
+  workerTitle,
   firstWords: words.describe('The beginning of its first message, in one line; null: it has none'),
   person: words.describe('Who sent its first message; null: not known'),
   channel: text.nullable().describe('The channel of its first message; null: none'),

@@ -6,6 +6,7 @@ import { text, uuid, iso, count, startedAt, lane, sessionKey } from './fields.ts
 export const worker = z.strictObject({
   id: uuid.describe('The id of the process'),
   name: text.describe('The name under which it holds locks: the `worker` of turns'),
+  title: text.describe('The process for people: its host and its number'),
   host: text.describe('The name of its host'),
   pid: count.describe('The process id on its host'),
   roles: z.array(text).describe('The roles of the process'),

@@ -1,7 +1,8 @@
 // Subagents: what a session may do by its place in a family, and how its end is announced. A
 // subagent works on a task, and sends messages neither to users nor to other sessions; at the
 // bottom of its family it has no subagents.
-import { cutHead, isBlank } from './text.ts';
+import { given } from './json.ts';
+import { cutHead, cutPiece, isBlank } from './text.ts';
 import { BLANKS, foldedPattern, foldText, replaceFolded } from '../prompt/fold-text.ts';
 import { ownPart, type PromptPart } from '../prompt/prompt-parts.ts';
 import { neutralise } from '../prompt/untrusted-text.ts';
@@ -115,11 +116,43 @@ function endParts(end: SubagentEnd): PromptPart[] {
   return [
     ownPart('announcement', header),
     result === null
-      ? ownPart('announcement-result', 'Result:\n(no output)')
+      ? ownPart('announcement-result', `Result:\n${NO_OUTPUT}`)
       : { name: 'announcement-result', origin: 'channel', trust: 'untrusted', text: `Result:\n${result}` },
     ownPart('announcement-stats', `Stats: ${statsText(end)}`),
     ownPart('announcement-instruction', instructionText(end)),
   ];
+}
+
+/** What an end says of itself to people. */
+export type ShownEnd = Pick<SubagentEnd, 'kind' | 'label' | 'status' | 'error' | 'result'>;
+
+const NO_OUTPUT = '(no output)';
+const END_LINE =
+  /^\[System Message\] \[sessionId: [^\]\n]{1,200}\] A subagent task "([^"\n]{1,200})" just (completed|timed out|was killed|failed)(?:: ([^\n]{1,1000})\.)?/gm;
+const STATUSES: Readonly<Record<string, RunStatus>> = {
+  completed: 'ok',
+  'timed out': 'timedOut',
+  'was killed': 'killed',
+  failed: 'failed',
+};
+/** So much of a result is read for its first line. */
+const SHOWN_CHARS = 4_000;
+
+/**
+ * The ends of subagents that a text announces, each with the beginning of its result. No text of
+ * others can have such a line: its mark is neutralised there (G29).
+ */
+export function readEnds(text: string): ShownEnd[] {
+  return Array.from(text.matchAll(END_LINE), ({ 0: line, 1: label = '', 2: how = '', 3: error, index }) => {
+    const [, said = ''] = /^[^\n]*\n\nResult:\n([^]*)/.exec(cutPiece(text, index + line.length, SHOWN_CHARS)) ?? [];
+    const [result = ''] = said.split('\n\nStats: ');
+    return {
+      kind: 'subagent',
+      label,
+      status: STATUSES[how] ?? 'failed',
+      ...given({ error, result: result === NO_OUTPUT ? undefined : result }),
+    };
+  });
 }
 
 function statusText({ status, error }: SubagentEnd): string {

@@ -97,11 +97,14 @@ describe('a call of a tool', () => {
     const tools = turn.steps.flatMap((step: { tools: Tool[] }) => step.tools) as Tool[];
     const path = '/v1/sessions/states/transcript';
     const shown = async () => (await rig.get(path)).body.items.map(({ calls: of }: { calls: object[] }) => of);
-    const [one, two] = tools.map(({ callId, status, startedAt, endedAt }) => [
-      { id: callId, state: status, waitsFor: null, startedAt, endedAt },
+    const [one, two] = tools.map(({ callId, status, startedAt, endedAt }, n) => [
+      { id: callId, state: status, words: `{"n":${n + 1}}`, waitsFor: null, why: null, startedAt, endedAt },
     ]);
     // There is no tool for the third.
-    expect(await shown()).toEqual([[], one, one, two, two, [], [], []]);
+    const unbegun = { state: 'failed', waitsFor: null, why: null, startedAt: null, endedAt: null };
+    const three = [{ ...unbegun, words: null }];
+    const refused = [{ ...unbegun, words: expect.stringContaining('Unknown tool "absent"') }];
+    expect(await shown()).toMatchObject([[], one, one, two, two, three, refused, []]);
     const stateOf = async (status: string) => {
       await changeToolCalls(rig, { turnId: turn.id, callId: tools[0]!.callId }, { status });
       return (await shown())[1][0].state;

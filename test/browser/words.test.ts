@@ -43,7 +43,9 @@ test('the beginning of a long text ends with a line, unless the line is too long
  * An answer with a call, and the entry of its result. `kept`: what the service knows of the call.
  */
 function callAndResult(n: number, isError: boolean, kept: Entry['calls']): Entry[] {
-  const shared = { parentId: null, parts: null, calls: kept, turnId: 't', state: 'active', createdAt: '' } as const;
+  const author = { kind: 'agent', name: 'Agent' } as const;
+  const told = { author, words: null, calls: kept };
+  const shared = { parentId: null, parts: null, ...told, turnId: 't', state: 'active', createdAt: '' } as const;
   const use = { type: 'tool_use', id: `c${n}`, name: 'exec', input: {} };
   const result = { type: 'tool_result', tool_use_id: `c${n}`, content: 'text', is_error: isError };
   return [
@@ -52,9 +54,11 @@ function callAndResult(n: number, isError: boolean, kept: Entry['calls']): Entry
   ];
 }
 
+const UNSAID = { words: null, waitsFor: null, why: null };
+
 test('a call has the state and the duration that the service knows, otherwise what its result says', () => {
   const known = (state: Entry['calls'][number]['state'], endedAt: string | null = '2026-01-01T00:00:02Z') => {
-    return [{ id: 'c1', state, waitsFor: null, startedAt: '2026-01-01T00:00:00Z', endedAt }];
+    return [{ ...UNSAID, id: 'c1', state, startedAt: '2026-01-01T00:00:00Z', endedAt }];
   };
   const shownOf = (isError: boolean, kept: Entry['calls'], until = 2) => {
     const [row] = rowsOf(callAndResult(1, isError, kept).slice(0, until));
@@ -70,11 +74,7 @@ test('a call has the state and the duration that the service knows, otherwise wh
 
 test('a folded run shows the calls that failed, and those whose outcome is unknown', () => {
   const entries = [1, 2, 3, 4].flatMap((n) =>
-    callAndResult(
-      n,
-      n > 2,
-      n === 4 ? [{ id: 'c4', state: 'unknown', waitsFor: null, startedAt: '', endedAt: null }] : [],
-    ),
+    callAndResult(n, n > 2, n === 4 ? [{ ...UNSAID, id: 'c4', state: 'unknown', startedAt: '', endedAt: null }] : []),
   );
   const shown = shownRows(rowsOf(entries), () => false);
   expect(shown.flatMap((row) => (row.kind === 'said' ? row.calls.map(({ state }) => state) : row.kind))).toEqual([

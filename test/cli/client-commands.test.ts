@@ -28,8 +28,8 @@ describe('sessions', () => {
     const result = await run(['sessions', 'list']);
     expect(result.code).toBe(0);
     expect(result.stdout.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
-      ['SESSION', 'STATUS', 'WAITING', 'TOKENS', 'LABEL', 'UPDATED'],
-      ['agent:main:main', 'running', '3', '115', 'A label that takes some room', '2026-01-12T20:19:17.000Z'],
+      ['SESSION', 'STATUS', 'WAITING', 'TOKENS', 'LAST WORDS', 'UPDATED', 'KEY'],
+      'A label that takes some room,running,3,115,list the files,2026-01-12T20:19:17.000Z,agent:main:main'.split(','),
       [''],
     ]);
     expect(result.stderr).toBe('more: --cursor next-page\n');
@@ -88,7 +88,7 @@ describe('turns', () => {
   test('show has a line for each model call and tool call, with times', async () => {
     const { stdout } = await run(['turns', 'show', TURN_ID]);
     expect(stdout).toContain('   0.100  model #1  with the key team  tool_use  110 in (100 from the cache), 5 out  1s');
-    expect(stdout).toContain('   1.200    tool exec  done  500ms');
+    expect(stdout).toContain('   1.200    tool exec  done  500ms  ls  → a.txt');
   });
 
   test('watch prints the events until the turn ends, across a broken stream', async () => {

@@ -109,6 +109,8 @@ function answer(
     return acceptMessage(request, response, { state, text: (body as { text: string }).text });
   if (route === `GET /v1/messages/${MESSAGE_ID}`) return json(response, 200, message(state.text));
   if (route === 'GET /v1/turns') return json(response, 200, { items: [turn('hello')], nextCursor: null });
+  if (route === `GET /v1/turns/${TURN_ID}/entries`)
+    return json(response, 200, { items: transcript(), nextCursor: null });
   if (route === `GET /v1/turns/${TURN_ID}`) return json(response, 200, turn(state.text));
   if (route === 'GET /v1/events' || route === `GET /v1/turns/${TURN_ID}/events`)
     return void stream(request, response, state);
@@ -247,6 +249,9 @@ function session() {
     status: 'running',
     parentKey: null,
     label: 'A label that takes some room',
+    title: 'A label that takes some room',
+    failure: null,
+    lastWords: 'list the files',
     channel: null,
     queueMode: null,
     model: null,
@@ -262,7 +267,10 @@ function session() {
 }
 
 function transcript() {
-  const of = (seq: number, role: string, kind: string, content: object[]) => ({
+  const of = (seq: number, role: string, kind: string, content: object[], words?: string) => ({
+    author: { kind: 'person', name: 'Ada' },
+    words: null,
+    calls: words === undefined ? [] : [{ id: 'toolu_1', words, why: null }],
     id: `e${seq}`,
     seq,
     parentId: null,
@@ -275,8 +283,14 @@ function transcript() {
   });
   return [
     of(1, 'user', 'prompt', [{ type: 'text', text: 'list the files' }]),
-    of(2, 'assistant', 'answer', [{ type: 'tool_use', id: 'toolu_1', name: 'exec', input: { command: 'ls' } }]),
-    of(3, 'user', 'results', [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'a.txt', is_error: false }]),
+    of(2, 'assistant', 'answer', [{ type: 'tool_use', id: 'toolu_1', name: 'exec', input: { command: 'ls' } }], 'ls'),
+    of(
+      3,
+      'user',
+      'results',
+      [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'a.txt', is_error: false }],
+      'a.txt',
+    ),
   ];
 }
 

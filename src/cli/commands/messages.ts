@@ -26,10 +26,10 @@ export const words: Words = {
       run: lists('listMessages', (terminal) => [
         { title: 'MESSAGE', value: (row) => row.id },
         { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
-        { title: 'SESSION', value: (row) => row.sessionKey, dropOrder: 2 },
+        { title: 'SESSION', value: (row) => row.sessionTitle, dropOrder: 2, isProse: true },
         { title: 'RECEIVED', value: (row) => terminal.time(row.receivedAt), dropOrder: 3 },
         { title: 'WAITS FOR', value: (row) => row.why?.code, dropOrder: 4 },
-        { title: 'TEXT', value: (row) => row.text, dropOrder: 1, isProse: true },
+        { title: 'WHAT', value: (row) => row.title, dropOrder: 1, isProse: true },
       ]),
     }),
     show: command({

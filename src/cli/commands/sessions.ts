@@ -60,12 +60,17 @@ export const words: Words = {
         kind: ['--kind <kinds>', 'only of these kinds, separated by commas; by default all but batch'],
       },
       run: lists('listSessions', (terminal) => [
-        { title: 'SESSION', value: (row) => row.key },
-        { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
+        { title: 'SESSION', value: (row) => row.title, isProse: true },
+        {
+          title: 'STATUS',
+          value: ({ status, failure }) => (status === 'idle' && failure !== null ? 'failed' : status),
+          style: ({ status, failure }) => (status === 'idle' && failure !== null ? 'red' : STATUS_STYLES[status]),
+        },
         { title: 'WAITING', value: (row) => row.waitingMessages, dropOrder: 1 },
         { title: 'TOKENS', value: (row) => row.tokens.context, dropOrder: 3 },
-        { title: 'LABEL', value: (row) => row.label, dropOrder: 2, isProse: true },
+        { title: 'LAST WORDS', value: (row) => row.lastWords, dropOrder: 2, isProse: true },
         { title: 'UPDATED', value: (row) => terminal.time(row.updatedAt), dropOrder: 4 },
+        { title: 'KEY', value: (row) => row.key },
       ]),
     }),
     show: command({
@@ -75,6 +80,7 @@ export const words: Words = {
         const { tokens } = session;
         printFields(terminal, {
           session: session.key,
+          title: session.title,
           id: session.id,
           status: session.status,
           agent: session.agentId,
@@ -86,6 +92,9 @@ export const words: Words = {
           model: session.model,
           thinking: session.thinking,
           turn: session.turnId,
+          waits: session.why?.text,
+          failed: session.failure && `${session.failure.text} (${session.failure.code})`,
+          next: session.failure?.nextStep,
           'messages waiting': session.waitingMessages,
           'system events': session.systemEvents,
           tokens: `${tokens.context} in context, ${tokens.input} in and ${tokens.output} out so far`,
@@ -115,10 +124,13 @@ export const words: Words = {
           body.nextCursor = null;
         }
         if (terminal.isJson) return terminal.json(body);
-        for (const { state, role, kind, createdAt, content } of body.items) {
+        for (const { state, kind, author, calls, createdAt, content } of body.items) {
           const ofState = state === 'active' ? '' : ` (${state})`;
-          terminal.print(terminal.paint('bold', `${role} · ${kind}${ofState} · ${terminal.time(createdAt)}`));
+          terminal.print(terminal.paint('bold', `${author.name} · ${kind}${ofState} · ${terminal.time(createdAt)}`));
           for (const block of content) terminal.print(indent(blockText(block)));
+          for (const { words, why } of calls)
+            if (why !== null)
+              terminal.print(indent(`… ${words ?? ''} waits since ${terminal.time(why.since)}: ${why.text}`));
           terminal.print('');
         }
         noteNextPage(body, terminal);

@@ -22,6 +22,7 @@ import {
   TURN_STATUS_STYLES,
   usageText,
   waterfallLines,
+  type CallWords,
 } from '../turn-timeline.ts';
 
 const POLL_MS = 250;
@@ -41,6 +42,8 @@ const END_EXITS: Record<TurnStatus, ExitCode | null> = {
 };
 
 const CALL_NO_MAX = 1_000_000;
+const WORDS_PAGE = 200;
+const WORDS_PAGES_MAX = 20;
 
 export const words: Words = {
   turns: {
@@ -67,9 +70,13 @@ export const words: Words = {
           : await listCalls({ ...input, callStatus }, api, terminal),
     }),
     show: command({
-      summary: 'print one turn with its steps',
+      summary: 'print one turn with its steps, each call with its command and its result',
       takes: ITS_ID,
-      run: prints('getTurn', printTurn),
+      async run({ id }, api, terminal) {
+        const turn = await api.getTurn({ id });
+        if (terminal.isJson) terminal.json(turn);
+        else printTurn(turn, await readCallWords(api, turn.id), terminal);
+      },
     }),
     abort: command({
       summary: 'stop a turn; waiting messages of its session are kept',
@@ -100,12 +107,14 @@ export const words: Words = {
 const listAll = lists('listTurns', (terminal) => [
   { title: 'TURN', value: (row) => row.id },
   { title: 'STATUS', value: (row) => row.status, style: (row) => TURN_STATUS_STYLES[row.status] },
-  { title: 'SESSION', value: (row) => row.sessionKey },
+  { title: 'WHAT', value: (row) => row.title, isProse: true },
+  { title: 'SESSION', value: (row) => row.sessionTitle, isProse: true },
   { title: 'KIND', value: (row) => row.kind, dropOrder: 3 },
   { title: 'STEPS', value: (row) => row.stepCount, dropOrder: 4 },
-  { title: 'TRY', value: (row) => row.attempt, dropOrder: 5 },
+  { title: 'TRY', value: (row) => row.attempt, dropOrder: 6 },
   { title: 'TOOK', value: (row) => durationBetween(row.startedAt, row.endedAt), align: 'right', dropOrder: 2 },
   { title: 'STARTED', value: (row) => terminal.time(row.startedAt), dropOrder: 1 },
+  { title: 'KEY', value: (row) => row.sessionKey, dropOrder: 5 },
 ]);
 
 /** The calls of a page of turns that ended so, each with what it was given. */
@@ -128,17 +137,32 @@ async function listCalls(input: { callStatus: string; tool: string | undefined }
   noteNextPage(rows, terminal);
 }
 
+/** The words of the calls of a turn, of at most so many pages of its entries. */
+async function readCallWords(api: ApiClient, id: string): Promise<Map<string, CallWords>> {
+  const words = new Map<string, CallWords>();
+  let cursor: string | null | undefined;
+  for (let page = 0; page < WORDS_PAGES_MAX && cursor !== null; page += 1) {
+    const { items, nextCursor } = await api.listTurnEntries({ id, partChars: 1, limit: WORDS_PAGE, cursor });
+    for (const { kind, calls } of items)
+      for (const call of calls)
+        words.set(call.id, { ...words.get(call.id), [kind === 'answer' ? 'command' : 'result']: call.words });
+    cursor = nextCursor;
+  }
+  return words;
+}
+
 /** A turn for a person: its facts, its steps, its end. */
-function printTurn(turn: TurnView, terminal: Terminal): void {
+function printTurn(turn: TurnView, calls: ReadonlyMap<string, CallWords>, terminal: Terminal): void {
   const style = TURN_STATUS_STYLES[turn.status];
   printFields(terminal, {
     turn: turn.id,
+    what: turn.title,
     status: style === undefined ? turn.status : terminal.paint(style, turn.status),
-    session: turn.sessionKey,
+    session: turn.sessionTitle === turn.sessionKey ? turn.sessionKey : `${turn.sessionTitle} (${turn.sessionKey})`,
     kind: `${turn.kind} (lane ${turn.lane})`,
     model: turn.askedModel === null ? turn.model : `${turn.model} instead of ${turn.askedModel}`,
     provider: turn.provider,
-    worker: `${turn.worker}, attempt ${turn.attempt}, epoch ${turn.epoch}`,
+    worker: `${turn.workerTitle ?? turn.worker}, attempt ${turn.attempt}, epoch ${turn.epoch}`,
     waited: durationBetween(turn.queuedAt, turn.firstClaimedAt),
     took: turn.endedAt === null ? null : durationBetween(turn.startedAt, turn.endedAt),
     tokens: usageText(turn.usage),
@@ -148,7 +172,7 @@ function printTurn(turn: TurnView, terminal: Terminal): void {
     next: turn.nextStep,
   });
   if (turn.steps.length > 0) terminal.print('');
-  for (const line of stepLines(turn)) terminal.print(line);
+  for (const line of stepLines(turn, calls)) terminal.print(line);
   if (terminal.isTty) drawTurn(turn, terminal);
   if (turn.reply !== null) {
     terminal.print('');
@@ -180,7 +204,7 @@ async function watchTurn({ id }: { id: string }, api: ApiClient, terminal: Termi
   const ended = END_EXITS[turn.status];
   if (ended !== null) {
     if (terminal.isJson) terminal.jsonLine(turn);
-    else printTurn(turn, terminal);
+    else printTurn(turn, await readCallWords(api, turn.id), terminal);
     return ended;
   }
   const isDrawn = terminal.isTty && !terminal.isJson;

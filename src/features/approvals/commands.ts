@@ -20,8 +20,8 @@ export const words: Words = {
         'listApprovals',
         (terminal) => [
           { title: 'STATUS', value: (row) => row.status },
-          { title: 'TOOL', value: (row) => row.tool },
-          { title: 'SESSION', value: (row) => row.rootSessionKey },
+          { title: 'WHAT', value: (row) => row.title, isProse: true },
+          { title: 'SESSION', value: (row) => row.sessionTitle, isProse: true },
           { title: 'REQUESTED', value: (row) => terminal.time(row.requestedAt) },
           { title: 'EXPIRES', value: (row) => terminal.time(row.expiresAt), dropOrder: 1 },
           { title: 'ID', value: (row) => row.id },

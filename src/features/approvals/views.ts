@@ -1,11 +1,13 @@
 // Requests for approvals, as the API shows them.
 import type { ApprovalView } from '../../contract/approvals.ts';
 import { listOf } from '../../database/list-of.ts';
+import { callWords } from '../../core/words.ts';
+import { sessionNamesSql, sessionTitle, type NamesRow } from '../../kernel/views/words.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { HOLDS_CALL_SQL } from './store/approvals.ts';
 import { showCall, type ApprovalStatus } from './rules.ts';
 
-type ApprovalRow = Omit<ApprovalView, 'shown'> & { folder: string };
+type ApprovalRow = Omit<ApprovalView, 'shown' | 'title' | 'sessionTitle'> & { folder: string; names: NamesRow };
 
 // Until a round has noted it, a request whose call does not wait any more is stored as open.
 const STATUS_SQL = `case when a.status <> 'open' then a.status
@@ -16,12 +18,17 @@ const STATUS_SQL = `case when a.status <> 'open' then a.status
 export const approvals = listOf<{ status?: ApprovalStatus | undefined }, ApprovalRow, ApprovalView>({
   name: 'list-approvals',
   purpose: 'Read requests for approvals, newest first.',
-  text: `select a.id, shown.status, a.turn_id as "turnId", s.key as "sessionKey",
+  text: `select a.id, shown.status, a.turn_id as "turnId", s.key as "sessionKey", ${sessionNamesSql('s')} as names,
   coalesce((select root.key from holdfast.sessions root where root.id = s.ancestors[1]), s.key) as "rootSessionKey",
   a.call_id as "callId", a.tool, a.input, a.folder, a.reasons, ${isoSql('a.requested_at')} as "requestedAt", ${isoSql('a.expires_at')} as "expiresAt",
   a.decided_by as "decidedBy", ${isoSql('a.decided_at')} as "decidedAt", a.note
 from holdfast.approvals a join holdfast.sessions s on s.id = a.session_id cross join lateral (select ${STATUS_SQL} as status) as shown`,
   filters: { status: "a.status in ($status, 'open') and shown.status = $status" },
   order: 'a.id desc',
-  show: ({ folder, ...row }) => ({ ...row, shown: showCall(row.tool, row.input, folder) }),
+  show: ({ folder, names, ...row }) => ({
+    ...row,
+    sessionTitle: sessionTitle(names),
+    title: [row.tool, callWords(row.input) ?? []].flat().join(' '),
+    shown: showCall(row.tool, row.input, folder),
+  }),
 });

@@ -58,7 +58,8 @@ export const words: Words = {
         terminal.table<DeadLetterView>(
           [
             { title: 'LETTER', value: (row) => row.id },
-            { title: 'SESSION', value: (row) => row.sessionKey, dropOrder: 2 },
+            { title: 'WHAT', value: (row) => row.title, dropOrder: 5, isProse: true },
+            { title: 'SESSION', value: (row) => row.sessionTitle, dropOrder: 2, isProse: true },
             { title: 'TURN OR DELIVERY', value: (row) => row.deliveryId ?? row.turnId ?? '', dropOrder: 3 },
             { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 4 },
             { title: 'REASON', value: (row) => row.reason, dropOrder: 1, isProse: true },

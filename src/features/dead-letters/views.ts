@@ -2,6 +2,16 @@
 // errors.
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 import type { DeadLetterGroupView, DeadLetterView } from './contract.ts';
+import type { WordedInput } from '../../core/words.ts';
+import {
+  beginningSql,
+  firstInputSql,
+  sessionNamesSql,
+  sessionTitle,
+  turnTitle,
+  type NamesRow,
+} from '../../kernel/views/words.ts';
+import { deliveryTitle } from '../deliveries/views.ts';
 import { failureStep } from '../../core/failure.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { viewQuery } from '../../database/literal-query.ts';
@@ -26,12 +36,15 @@ export const DEAD_LETTER_GROUPS = literal({
   purpose:
     'Read a page of the groups of letters in a state ($1), each with its newest letters. $2: with this code. $3 and $4: after this kind and code.',
   text: `select g.*, (
-  select json_agg(json_build_object('id', l.id, 'kind', l.kind, 'sessionKey', s.key, 'turnId', l.turn_id, 'deliveryId', l.delivery_id,
+  select json_agg(json_build_object('id', l.id, 'kind', l.kind, 'sessionKey', s.key, 'names', case when s.id is not null then ${sessionNamesSql('s')} end,
+    'turn', (select json_build_object('kind', t.kind, 'input', ${firstInputSql('t.id')}) from holdfast.turns t where t.id = l.turn_id),
+    'delivery', (select json_build_object('type', d.payload ->> 'type', 'text', ${beginningSql("d.payload ->> 'text'")}) from holdfast.deliveries d
+      where d.id = l.delivery_id), 'turnId', l.turn_id, 'deliveryId', l.delivery_id,
     'code', l.code, 'reason', l.reason, 'state', l.state, 'createdAt', ${isoSql('l.created_at')}, 'settledAt', ${isoSql('l.settled_at')})
     order by l.id desc)
   from (
     select * from holdfast.dead_letters where state = $1 and kind = g.kind and code = g.code order by id desc limit ${LETTERS_OF_GROUP_MAX}
-  ) as l left join lateral (select key from holdfast.sessions where id = l.session_id limit 1) as s on true
+  ) as l left join lateral (select * from holdfast.sessions where id = l.session_id limit 1) as s on true
 ) as letters
 from (
   select l.kind, l.code, count(*)::int as count, ${isoSql('min(l.created_at)')} as "firstAt", ${isoSql('max(l.created_at)')} as "lastAt"
@@ -50,12 +63,32 @@ export async function listDeadLetterGroups(
   page: PageRequest,
 ): Promise<Page<DeadLetterGroupView>> {
   const [afterKind, afterCode] = page.after === null ? [null, null] : (JSON.parse(page.after) as [string, string]);
-  const { rows } = await db.query<Omit<DeadLetterGroupView, 'perHour' | 'nextStep'>>(
+  const { rows } = await db.query<GroupRow>(
     DEAD_LETTER_GROUPS.prepared([state, code, afterKind, afterCode, page.limit + 1]),
   );
   const trendOf = await readTrends(db, state, rows);
-  const groups = rows.map((group) => ({ ...group, nextStep: failureStep(group.code), perHour: trendOf(group) }));
+  const groups = rows.map((group): DeadLetterGroupView => ({
+    ...group,
+    nextStep: failureStep(group.code),
+    perHour: trendOf(group),
+    letters: group.letters.map(toLetter),
+  }));
   return cutPage(groups, page.limit, (group) => JSON.stringify([group.kind, group.code]));
+}
+
+interface LetterRow extends Omit<DeadLetterView, 'title' | 'sessionTitle'> {
+  names: NamesRow | null;
+  turn: { kind: string; input: WordedInput | null } | null;
+  delivery: { type: string; text: string | null } | null;
+}
+
+type GroupRow = Omit<DeadLetterGroupView, 'perHour' | 'nextStep' | 'letters'> & { letters: LetterRow[] };
+
+function toLetter({ names, turn, delivery, ...letter }: LetterRow): DeadLetterView {
+  const session = names === null ? null : sessionTitle(names);
+  const said = delivery === null ? null : deliveryTitle(delivery);
+  const answered = turn === null ? null : turnTitle(turn.kind, turn.input);
+  return { ...letter, title: said ?? answered ?? session ?? letter.kind, sessionTitle: session };
 }
 
 const FIRST_HOUR_SQL = `date_trunc('hour', clock_timestamp(), 'UTC') - interval '${TREND_HOURS - 1} hours'`;

@@ -31,7 +31,8 @@ export const words: Words = {
       run: lists('listDeliveries', (terminal) => [
         { title: 'DELIVERY', value: (row) => row.id },
         { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
-        { title: 'SESSION', value: (row) => row.sessionKey, dropOrder: 2 },
+        { title: 'WHAT', value: (row) => row.title, dropOrder: 6, isProse: true },
+        { title: 'SESSION', value: (row) => row.sessionTitle, dropOrder: 2, isProse: true },
         { title: 'TO', value: placeOf, dropOrder: 3 },
         { title: 'TRIES', value: (row) => row.attempts, dropOrder: 4 },
         { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 5 },

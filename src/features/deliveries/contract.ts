@@ -1,13 +1,15 @@
 // One delivery with its attempts, and how many there are, on the wire.
 import { z } from 'zod';
 import { DELIVERY_STATUSES } from '../../core/statuses.ts';
-import { text, flag, uuid, iso, count, sessionKey, createdAt, reason } from '../../contract/fields.ts';
+import { text, flag, uuid, iso, count, sessionKey, sessionTitle, createdAt, reason } from '../../contract/fields.ts';
 
 const status = z.enum(DELIVERY_STATUSES);
 
 export const delivery = z.strictObject({
   id: uuid.describe('The id of the delivery'),
+  title: text.describe('What it says, in one line; without words, its type'),
   sessionKey,
+  sessionTitle,
   turnId: uuid.nullable().describe('The turn that it comes from; null: it comes from none'),
   seq: count.describe('Its place in the order of its session'),
   channel: text.describe('The channel that it is sent through'),

@@ -8,21 +8,35 @@ import { DELIVERY_STATUSES } from '../../core/statuses.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import { sql, type Sql } from '../../database/drizzle.ts';
+import { lineOf } from '../../core/words.ts';
+import { sessionNamesSql, sessionTitle, type NamesRow } from '../../kernel/views/words.ts';
 import { isUuid } from '../../core/ids.ts';
 import { findAllIds, findIds, findTurns, type Filtered } from '../../kernel/views/find-things.ts';
 
 export const readDeliveries = viewQuery({
   name: 'view-deliveries',
   purpose: 'Read deliveries ($1), newest first.',
-  text: `select d.id, s.key as "sessionKey", d.turn_id as "turnId", d.seq::float8 as seq, d.channel, ${conversationOfTargetSql('d.target')} as conversation,
+  text: `select d.id, s.key as "sessionKey", ${sessionNamesSql('s')} as names, d.turn_id as "turnId", d.seq::float8 as seq, d.channel, ${conversationOfTargetSql('d.target')} as conversation,
   d.part, greatest(d.parts, 1) as parts, d.platform_id as "platformId", d.target, d.payload, d.status, d.attempts,
   ${isoSql('d.due_at')} as "dueAt", ${isoSql('d.expires_at')} as "expiresAt", d.last_status as "lastStatus", d.last_error as "lastError",
   ${isoSql('d.created_at')} as "createdAt", ${isoSql('d.settled_at')} as "settledAt"
 from holdfast.deliveries d join holdfast.sessions s on s.id = d.session_id where d.id = any ($1::uuid[]) order by d.id desc`,
   values: (ids: string[]) => [ids],
-  answer: (deliveries: DeliveryView[]) =>
-    deliveries.map((one) => ({ ...one, target: withoutCredentials(one.target) as DeliveryView['target'] })),
+  answer: (deliveries: DeliveryRow[]) =>
+    deliveries.map(({ names, ...one }): DeliveryView => ({
+      ...one,
+      title: deliveryTitle(one.payload),
+      sessionTitle: sessionTitle(names),
+      target: withoutCredentials(one.target) as DeliveryView['target'],
+    })),
 });
+
+type DeliveryRow = Omit<DeliveryView, 'title' | 'sessionTitle'> & { names: NamesRow };
+
+/** What a delivery says; without words, what it is. */
+export function deliveryTitle({ type, text }: { type?: string | undefined; text?: string | null | undefined }): string {
+  return lineOf(text) ?? type ?? 'delivery';
+}
 
 /** Deliveries, newest first. */
 export async function listDeliveries(

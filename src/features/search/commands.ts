@@ -20,10 +20,11 @@ export const words: Words = {
       (terminal) => [
         { title: 'TIME', value: (row) => terminal.time(row.at) },
         { title: 'KIND', value: (row) => row.kind, style: (row) => KIND_STYLES[row.kind] },
-        { title: 'SESSION', value: (row) => row.sessionKey },
+        { title: 'SESSION', value: (row) => row.sessionTitle, isProse: true },
         { title: 'ENTRY', value: (row) => row.entrySeq, dropOrder: 2 },
         { title: 'TURN', value: (row) => row.turnId, dropOrder: 3 },
         { title: 'WORDS', value: (row) => row.snippet.text, dropOrder: 1, isProse: true },
+        { title: 'KEY', value: (row) => row.sessionKey, dropOrder: 4 },
       ],
       { none: 'Nothing that was said has these words.' },
     ),

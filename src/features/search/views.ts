@@ -6,6 +6,7 @@
 import { idAt, cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import type { SearchHit } from '../../contract/search.ts';
+import { sessionNamesSql, sessionTitle, type NamesRow } from '../../kernel/views/words.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { makeSnippet, type SearchKind, type SearchQuery } from './rules.ts';
 
@@ -95,12 +96,12 @@ select case when (select count(*) from found) <= ${CANDIDATES_MAX} then array(
   answer: ([found]: { ids: string[] | null }[]) => found?.ids ?? null,
 });
 
-type FoundText = Omit<SearchHit, 'snippet'> & { text: string };
+type FoundText = Omit<SearchHit, 'snippet' | 'sessionTitle'> & { text: string; names: NamesRow };
 
 export const readFoundTexts = viewQuery({
   name: 'search-found-texts',
   purpose: 'Read texts of the search ($1), newest first.',
-  text: `select x.id, x.kind, s.key as "sessionKey", s.label as "sessionLabel", x.turn_id as "turnId", e.id as "entryId", e.seq::float8 as "entrySeq",
+  text: `select x.id, x.kind, s.key as "sessionKey", s.label as "sessionLabel", ${sessionNamesSql('s')} as names, x.turn_id as "turnId", e.id as "entryId", e.seq::float8 as "entrySeq",
   nullif(e.transcript_no, s.transcript_no) as "transcriptNo", e.state as "entryState", ${isoSql('coalesce(e.created_at, t.ended_at)')} as at, x.text
 from holdfast.search_texts x join holdfast.sessions s on s.id = x.session_id
   left join holdfast.entries e on e.session_id = x.session_id and e.seq = x.entry_seq
@@ -125,7 +126,14 @@ async function readHits(db: ViewDatabase, range: Range): Promise<Page<SearchHit>
   const { items, next } = await findIds(db, range);
   const texts = await readFoundTexts(db, items);
   const { marked } = range.filter.query;
-  return { next, items: texts.map(({ text, ...hit }) => ({ ...hit, snippet: makeSnippet(text, marked) })) };
+  return {
+    next,
+    items: texts.map(({ text, names, ...hit }) => ({
+      ...hit,
+      sessionTitle: sessionTitle(names),
+      snippet: makeSnippet(text, marked),
+    })),
+  };
 }
 
 async function findIds(db: ViewDatabase, range: Range): Promise<Page<string>> {

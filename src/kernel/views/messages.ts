@@ -11,6 +11,8 @@ import { announcementText, type Announcement } from '../../core/subagents.ts';
 import type { StoredDisposition } from '../inbox/accept-messages.ts';
 import { describeOpenWait, describeWait, msSql, waitSql, type WaitRow } from './why-sql.ts';
 import { MESSAGE_STATUSES } from '../../core/statuses.ts';
+import { titleOfInput } from '../../core/words.ts';
+import { sessionNamesSql, sessionTitle, type NamesRow } from './words.ts';
 import type { Tags } from '../../core/input-options.ts';
 
 export const waitingMessageIds = viewQuery({
@@ -42,7 +44,7 @@ export const messageWaitSql = waitSql(
 export const readMessageRows = viewQuery({
   name: 'view-messages',
   purpose: 'Read messages ($1), newest first, with the facts that say why they wait.',
-  text: `select ${messageSql()} as message, i.body -> 'announcement' as announcement,
+  text: `select ${messageSql()} as message, i.body -> 'announcement' as announcement, ${sessionNamesSql('s')} as names,
   case when i.status in ('delayed', 'waiting', 'claimed') then ${messageWaitSql} end as wait
 from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id left join holdfast.turns t on t.id = i.turn_id
 where i.id = any ($1::uuid[]) order by i.id desc`,
@@ -54,15 +56,22 @@ where i.id = any ($1::uuid[]) order by i.id desc`,
 export interface MessageRow {
   message: MessageView;
   announcement: Announcement | null;
+  names: NamesRow;
   wait: WaitRow | null;
 }
 
 async function readMessages(db: ViewDatabase, ids: string[]): Promise<MessageView[]> {
-  return (await readMessageRows(db, ids)).map(({ message, announcement, wait }) => ({
+  return (await readMessageRows(db, ids)).map(({ message, announcement, names, wait }) => ({
     ...message,
+    ...nameMessage({ message, announcement, names }),
     text: messageText(message.text, announcement),
     why: wait === null || message.status === 'claimed' ? describeOpenWait(db, wait) : describeWait(db, wait),
   }));
+}
+
+/** A message, whose text may be its beginning, and its session in one line each. */
+export function nameMessage({ message: { kind, text }, announcement, names }: Omit<MessageRow, 'wait'>) {
+  return { title: titleOfInput({ kind, text, announcement }), sessionTitle: sessionTitle(names) };
 }
 
 /** The text of an input, from its body. */

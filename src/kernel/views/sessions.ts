@@ -6,14 +6,16 @@
 // when it has read that many, a page may have fewer items than its limit, and the next page
 // continues where it stopped.
 import { join, raw, type Sql, sql } from '../../database/drizzle.ts';
-import type { SessionDetails, SessionFacts } from '../../contract/views.ts';
+import type { Failure, SessionDetails, SessionFacts } from '../../contract/views.ts';
+import { failureStep } from '../../core/failure.ts';
 import { isUuid } from '../../core/ids.ts';
 import { UNLISTED_KINDS } from '../../core/session-key.ts';
 import { whyRetried, type RetriedDelivery } from '../rules/why.ts';
 import type { Tags } from '../../core/input-options.ts';
 import { isoSql, sessionFactsSql } from '../sessions/session-facts.ts';
 import { describeOpenWait, waitSql, type WaitRow } from './why-sql.ts';
-import { beginningSql, PERSON_SQL, WORDS_SQL, wordsOf } from './words.ts';
+import { beginningSql, INPUT_SQL, PERSON_SQL, sessionNamesSql, sessionTitle, type NamesRow } from './words.ts';
+import { lineOf, titleOfWorker, wordsOfInput, type WordedInput } from '../../core/words.ts';
 import { findSessions } from './find-things.ts';
 import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
 
@@ -25,23 +27,45 @@ export type LockedSession = Omit<SessionDetails, 'contextWindow' | 'apiQueueMode
 /** Both parts of it, from a row of `holdfast.sessions`. */
 const LOCKED = raw(`${FACTS} as facts, json_build_object(
     'lock', case when s.owner is not null then json_build_object('holder', s.owner, 'until', ${isoSql('s.lease_expires_at')}) end,
-    'tags', coalesce((select i.tags from holdfast.inbox i where i.session_id = s.id order by i.seq desc limit 1), '{}')) as rest,
+    'tags', coalesce((select i.tags from holdfast.inbox i where i.session_id = s.id order by i.seq desc limit 1), '{}'),
+    'failure', (select case when t.status in ('failed', 'timedOut') then json_build_object('turnId', t.id, 'error', t.error, 'since', ${isoSql('t.ended_at')}) end
+      from holdfast.turns t where t.session_id = s.id order by t.id desc limit 1)) as rest, ${sessionNamesSql('s')} as names,
   (select json_build_object('first', i.words, 'last', newest.words, 'person', coalesce(newest.person, i.person))
-    from (select ${WORDS_SQL} as words, ${PERSON_SQL} as person
+    from (select ${INPUT_SQL} as words, ${PERSON_SQL} as person
       from holdfast.inbox i where i.session_id = s.id order by i.seq limit 1) as i
     cross join (select ${beginningSql(`coalesce(i.reply, t.reply, i.body ->> 'text')`)} as words, ${PERSON_SQL} as person
       from holdfast.inbox i left join holdfast.turns t on t.id = i.turn_id where i.session_id = s.id order by i.seq desc limit 1) as newest) as words`);
 
 interface LockedRow {
   facts: SessionFacts;
-  rest: Pick<LockedSession, 'lock' | 'tags'>;
+  rest: {
+    lock: Omit<NonNullable<LockedSession['lock']>, 'title'> | null;
+    tags: Tags;
+    failure: { turnId: string; error: { code: string; message: string } | null; since: string } | null;
+  };
+  names: NamesRow;
   /** Null: it has no messages. */
-  words: { first: string | null; last: string | null; person: string | null } | null;
+  words: { first: WordedInput; last: string | null; person: string | null } | null;
 }
 
-function toLocked({ facts, rest, words }: LockedRow): LockedSession {
-  const [first, last] = [words?.first ?? null, words?.last ?? null].map((text) => wordsOf({ text }));
-  return { ...facts, ...rest, firstWords: first ?? null, lastWords: last ?? null, person: words?.person ?? null };
+function toLocked({ facts, rest: { lock, tags, failure }, names, words }: LockedRow): LockedSession {
+  return {
+    ...facts,
+    title: sessionTitle(names),
+    lock: lock && { ...lock, title: titleOfWorker(lock.holder) },
+    tags,
+    failure: failure?.error ? toFailure(failure.error, failure) : null,
+    firstWords: words === null ? null : wordsOfInput(words.first),
+    lastWords: lineOf(words?.last),
+    person: words?.person ?? null,
+  };
+}
+
+function toFailure(
+  { code, message }: { code: string; message: string },
+  { turnId, since }: Pick<Failure, 'turnId' | 'since'>,
+): Failure {
+  return { turnId, code, text: message, since, nextStep: failureStep(code) };
 }
 
 /** SQL of when the message arrived that waits longest in the session. */
@@ -139,8 +163,8 @@ export async function sessionsQuery(db: ViewDatabase, filter: SessionFilter, pag
     where ${rest.length === 0 ? sql`true` : join(rest, ' and ')} order by s.id desc limit ${page.limit + 1}`;
   if (ids !== null || rest.length === 0) return matching;
   return sql`with matching as materialized (${matching})
-    select facts, rest, words, id from matching union all
-    select null, null, null, (select s.id from holdfast.sessions s where ${kept}
+    select facts, rest, names, words, id from matching union all
+    select null, null, null, null, (select s.id from holdfast.sessions s where ${kept}
       order by s.id desc offset ${SEARCHED_MAX - 1} limit 1)
     where (select count(*) from matching) <= ${page.limit}`;
 }

@@ -2,7 +2,11 @@
 // bytes, because one entry may hold as much as a hundred others (G28). Its long parts may be cut;
 // then it is bounded by what is left, and by how much is read for it. Compactions and ended
 // transcripts are here, too.
+import { readPartText } from '../../core/entry.ts';
+import { callWords, describeEntry, resultWords } from '../../core/words.ts';
 import { isoSql } from '../sessions/session-facts.ts';
+import { describeOpenWait, waitSql, type WaitRow } from './why-sql.ts';
+import { beginningSql } from './words.ts';
 import { listOf } from '../../database/list-of.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import { literal } from '../../database/statement.ts';
@@ -21,8 +25,11 @@ export interface EntryFilter {
   cut: ((entry: StoredEntry) => StoredEntry) | null;
 }
 
-/** An entry as its row has it. */
-export type StoredEntry = Omit<EntryView, 'calls'>;
+/** An entry as its row has it, with its words. */
+export type StoredEntry = Omit<EntryView, 'calls'> & {
+  /** The words of its calls, in their order. */
+  named: { id: string; words: string | null }[];
+};
 
 /**
  * A page of whole entries ends with the entry that exceeds this; the entries of others are read in
@@ -59,7 +66,7 @@ export async function listEntries(db: ViewDatabase, filter: EntryFilter, page: P
   const values = [sessionId, transcriptNo, isOnlyActive, page.after, page.limit + 1, turnId];
   const query = isNewestFirst ? ENTRY_SIZES_NEWEST_FIRST.prepared(values) : ENTRY_SIZES.prepared(values);
   const { rows: sizes } = await db.query<EntrySize>(query);
-  const items = await withCalls(db, await readPage(db, filter, sizes.slice(0, page.limit)));
+  const items = await withCalls(db, sessionId, await readPage(db, filter, sizes.slice(0, page.limit)));
   const last = items.at(-1);
   return { items, next: last !== undefined && items.length < sizes.length ? String(last.seq) : null };
 }
@@ -93,7 +100,8 @@ function takeWhileFitting(sizes: EntrySize[]): EntrySize[] {
   return end === -1 ? sizes : sizes.slice(0, end + 1);
 }
 
-type FoundCall = EntryView['calls'][number] & { turnId: string };
+type EntryCall = EntryView['calls'][number];
+type FoundCall = Omit<EntryCall, 'words' | 'why'> & { turnId: string };
 
 /**
  * The newest first, so that of a long turn only its newest steps are read for the newest entries.
@@ -113,24 +121,52 @@ from holdfast.turns t cross join lateral (
   answer: (calls: FoundCall[]) => calls,
 });
 
-async function withCalls(db: ViewDatabase, entries: StoredEntry[]): Promise<EntryView[]> {
-  const named = entries.map((entry) => ({ entry, ids: entry.content.flatMap(callIdOf) }));
-  const calling = named.filter(({ ids }) => ids.length > 0);
-  const turnIds = [...new Set(calling.map(({ entry }) => entry.turnId))];
-  const found =
-    calling.length === 0 ? [] : await readCalls(db, turnIds, [...new Set(calling.flatMap(({ ids }) => ids))]);
+async function withCalls(db: ViewDatabase, sessionId: string, entries: StoredEntry[]): Promise<EntryView[]> {
+  const calling = entries.filter(({ named }) => named.length > 0);
+  const turnIds = [...new Set(calling.map(({ turnId }) => turnId))];
+  const ids = [...new Set(calling.flatMap(({ named }) => named.map(({ id }) => id)))];
+  const found = ids.length === 0 ? [] : await readCalls(db, turnIds, ids);
   // If several calls have an id, the newest counts.
   const calls = new Map(found.toReversed().map(({ turnId, ...call }) => [`${turnId} ${call.id}`, call]));
-  return named.map(({ entry, ids }) => ({
+  const results = new Map(
+    calling.flatMap(({ turnId, content }) =>
+      content.flatMap((block) =>
+        block.type === 'tool_result' ? [[`${turnId} ${String(block['tool_use_id'])}`, block] as const] : [],
+      ),
+    ),
+  );
+  // Calls that have not ended are those of the open turn.
+  const isOpen = found.some(({ state }) => state === 'running' || state === 'waiting');
+  const why = isOpen ? describeOpenWait(db, await readOpenWait(db, sessionId)) : null;
+  return entries.map(({ named, ...entry }) => ({
     ...entry,
-    calls: ids.flatMap((id) => calls.get(`${entry.turnId} ${id}`) ?? []),
+    calls: named.map(({ id, words }): EntryCall => {
+      const call = calls.get(`${entry.turnId} ${id}`) ?? unkept(id, results.get(`${entry.turnId} ${id}`));
+      const isHeld = call.state === 'running' || call.state === 'waiting' ? why : null;
+      return {
+        ...call,
+        state: isHeld !== null && call.state === 'running' ? 'interrupted' : call.state,
+        words,
+        why: isHeld,
+      };
+    }),
   }));
 }
 
-function callIdOf(block: EntryBlock): string[] {
-  const id = block.type === 'tool_use' ? block['id'] : block.type === 'tool_result' ? block['tool_use_id'] : undefined;
-  return typeof id === 'string' ? [id] : [];
+/** A call that was not begun or is not kept: its result says how it ended. */
+function unkept(id: string, result: EntryBlock | undefined): Omit<EntryCall, 'words' | 'why'> {
+  const state = result === undefined ? 'unknown' : result['is_error'] === true ? 'failed' : 'done';
+  return { id, state, waitsFor: null, startedAt: null, endedAt: null };
 }
+
+export const readOpenWait = viewQuery({
+  name: 'entry-wait',
+  purpose: 'Read the facts that say why the open turn of a session ($1) waits; none: it has no open turn.',
+  text: `select ${waitSql('t.session_id', 't.claimed_at')} as wait
+from holdfast.turns t where t.id = (select s.turn_id from holdfast.sessions s where s.id = $1)`,
+  values: (sessionId: string) => [sessionId],
+  answer: ([row]: { wait: WaitRow }[]) => row?.wait ?? null,
+});
 
 /** The blocks of an entry; null: the session has no entry with this id. */
 export const readBlocks = viewQuery({
@@ -147,12 +183,32 @@ export const readEntries = viewQuery({
   // The sender's text is a part without a position, as long as the content itself.
   text: `select e.id, e.seq::float8 as seq, parent.id as "parentId", e.kind, e.role, e.content, (
     select json_agg(part order by n) from json_array_elements(e.parts) with ordinality as stored (part, n) where part -> 'start' is not null
-  ) as parts, e.turn_id as "turnId", e.state, ${isoSql('e.created_at')} as "createdAt"
+  ) as parts, e.turn_id as "turnId", e.state, ${isoSql('e.created_at')} as "createdAt", e.provenance ->> 'sourceSession' as "fromSession", (
+    select ${beginningSql("part ->> 'text'")} from json_array_elements(e.parts) as part where part ->> 'name' = 'clean-body' limit 1
+  ) as clean
 from holdfast.entries e left join holdfast.entries parent on parent.session_id = e.session_id and parent.seq = e.parent_seq
 where e.session_id = $1 and e.seq = any ($2::bigint[]) order by e.seq`,
   values: (sessionId: string, seqs: number[]) => [sessionId, seqs],
-  answer: (entries: StoredEntry[]) => entries,
+  answer: (entries: EntryRow[]) => entries.map(describe),
 });
+
+type EntryRow = Omit<EntryView, 'calls' | 'author' | 'words'> & { clean: string | null; fromSession: string | null };
+
+/** An entry with its words, which are made of whole blocks: they may be cut afterwards. */
+function describe({ clean, fromSession, ...row }: EntryRow): StoredEntry {
+  const { kind, content, parts } = row;
+  const text = content.find(({ type }) => type === 'text')?.['text'];
+  const said = { kind, text: typeof text === 'string' ? text : '', parts, clean, fromSession };
+  return { ...row, ...describeEntry(said), named: content.flatMap(nameCall) };
+}
+
+function nameCall(block: EntryBlock): StoredEntry['named'] {
+  const { type, id, tool_use_id: useId, input } = block;
+  if (type === 'tool_use' && typeof id === 'string') return [{ id, words: callWords(input) }];
+  return type === 'tool_result' && typeof useId === 'string'
+    ? [{ id: useId, words: resultWords(readPartText(block)) }]
+    : [];
+}
 
 // Compactions and ended transcripts as the API shows them: what was compacted, and the earlier
 // transcripts of the session.

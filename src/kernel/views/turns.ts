@@ -18,7 +18,8 @@ import { cutPiece } from '../../core/text.ts';
 import { modelName, modelOfRef } from '../../core/models.ts';
 import { turnStep } from '../../core/failure.ts';
 import { describeOpenWait, waitSql, type WaitRow } from './why-sql.ts';
-import { PERSON_SQL, WORDS_SQL, wordsOf, type StoredWords } from './words.ts';
+import { titleOfWorker, wordsOfInput, type WordedInput } from '../../core/words.ts';
+import { INPUT_SQL, PERSON_SQL, sessionNamesSql, sessionTitle, turnTitle, type NamesRow } from './words.ts';
 import { findTurnIds, type TurnFilter } from './turn-filter.ts';
 import { scoreSql } from './score-sql.ts';
 import { viewWaits, type TurnWaits } from './turn-waits.ts';
@@ -37,44 +38,38 @@ const LISTED_STEPS_MAX = 20;
 
 export const readTurnRows = viewQuery({
   name: 'view-turns',
-  purpose:
-    'Read turns ($1), newest first. $2: with their calls. $3: at most this many characters of each reply. $4: with the beginnings of what they answer.',
+  purpose: 'Read turns ($1), newest first. $2: with their calls. $3: at most this many characters of each reply.',
   text: `select ${turnSql('case when $3::int is null then t.reply else left(t.reply, $3) end')} as turn,
   case when $2::boolean then ${CALLS_SQL} end as calls,
   case when $2::boolean then ${toolsSql(toolWaitSql('x'))} end as tools,
   case when t.ended_at is null then ${waitSql('t.session_id', 't.claimed_at')} end as wait,
-  case when $4::boolean then (select json_build_object('text', ${WORDS_SQL}, 'announcement', i.body -> 'announcement',
-      'person', ${PERSON_SQL}, 'channel', i.body ->> 'channel')
-    from holdfast.inbox i where i.turn_id = t.id order by i.seq limit 1) end as words,
+  ${sessionNamesSql('s')} as names, (select json_build_object('input', ${INPUT_SQL}, 'person', ${PERSON_SQL}, 'channel', i.body ->> 'channel')
+    from holdfast.inbox i where i.turn_id = t.id order by i.seq limit 1) as words,
   array(select ${scoreSql('r', 's.key')} from holdfast.scores r where r.turn_id = t.id order by r.id desc limit ${SCORES_MAX}) as scores
 from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.id = any ($1::uuid[]) order by t.id desc`,
-  values: (ids: string[], { hasSteps, textCharsMax = null, hasWords = false }: TurnParts) => [
-    ids,
-    hasSteps,
-    textCharsMax,
-    hasWords,
-  ],
+  values: (ids: string[], { hasSteps, textCharsMax = null }: TurnParts) => [ids, hasSteps, textCharsMax],
   answer: (turns: ReadTurn[]) => turns,
 });
 
 interface TurnParts {
   hasSteps: boolean;
   textCharsMax?: number | null | undefined;
-  hasWords?: boolean;
 }
 
 interface ReadTurn extends TurnRow {
   wait: WaitRow | null;
+  names: NamesRow;
   scores: ScoreView[];
-  /** The words of the first message; null: they were not asked for, or there is none. */
-  words: (StoredWords & Pick<ListedTurn, 'person' | 'channel'>) | null;
+  /** Of its first message; null: it has none. */
+  words: (Pick<ListedTurn, 'person' | 'channel'> & { input: WordedInput }) | null;
 }
 
 async function readTurns(db: ViewDatabase, ids: string[], parts: TurnParts): Promise<ReadTurn[]> {
   const { textCharsMax = null } = parts;
   const rows = await readTurnRows(db, ids, parts);
-  for (const { turn, wait, scores } of rows) {
-    turn.scores = scores;
+  for (const row of rows) {
+    const { turn, wait, scores } = row;
+    Object.assign(turn, nameTurn(row), { scores });
     turn.why = describeOpenWait(db, wait);
     turn.nextStep = turnStep(turn);
     fillOutput(turn);
@@ -148,7 +143,7 @@ export async function listTurns(
 ): Promise<Page<ListedTurn>> {
   const { items: ids, next } = await findTurnIds(db, filter, page);
   if (ids.length === 0) return { items: [], next };
-  const rows = await readTurns(db, ids, { hasSteps, textCharsMax, hasWords: true });
+  const rows = await readTurns(db, ids, { hasSteps, textCharsMax });
   if (!hasSteps) return { items: rows.map((row) => ({ ...row.turn, ...pickWords(row) })), next };
   const waits = await viewWaits(
     db,
@@ -162,8 +157,21 @@ export async function listTurns(
   return { items, next };
 }
 
-function pickWords({ words }: ReadTurn): Pick<ListedTurn, 'firstWords' | 'person' | 'channel'> {
-  return { firstWords: wordsOf(words), person: words?.person ?? null, channel: words?.channel ?? null };
+type TurnNames = Pick<ListedTurn, 'title' | 'sessionTitle' | 'workerTitle'>;
+
+function nameTurn({ turn, names, words }: ReadTurn): TurnNames {
+  const title = turnTitle(turn.kind, words?.input ?? null);
+  return { title, sessionTitle: sessionTitle(names), workerTitle: titleOfWorker(turn.worker) };
+}
+
+function pickWords(row: ReadTurn): TurnNames & Pick<ListedTurn, 'firstWords' | 'person' | 'channel'> {
+  const { words } = row;
+  return {
+    ...nameTurn(row),
+    firstWords: words === null ? null : wordsOfInput(words.input),
+    person: words?.person ?? null,
+    channel: words?.channel ?? null,
+  };
 }
 
 /** A turn with its steps, and the spans of its time that follow from them. */

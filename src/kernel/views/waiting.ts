@@ -6,7 +6,8 @@ import { WAITING_COUNT_MAX } from '../rules/why.ts';
 import { messageSql } from './settlement-sql.ts';
 import { literal } from '../../database/statement.ts';
 import { describeWait, type WaitRow } from './why-sql.ts';
-import { messageText, messageWaitSql, type MessageRow } from './messages.ts';
+import { messageText, messageWaitSql, nameMessage, type MessageRow } from './messages.ts';
+import { sessionNamesSql } from './words.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 
 /** Absent fields do not filter. */
@@ -89,8 +90,9 @@ const listSql = (sources: string[]): string => `with page as materialized (
   select * from (${sources.map(pageSql).join('\n  union all ')}) as found order by id limit $5
 )
 select ${messageSql(`case when $6::int is null then i.body ->> 'text' else left(i.body ->> 'text', $6) end`)} as message,
-  page.lane, i.body -> 'announcement' as announcement, ${POSITION_SQL} as position, ${messageWaitSql} as wait
-from page join holdfast.inbox i on i.id = page.id cross join lateral (select page.key) as s left join holdfast.turns t on t.id = i.turn_id
+  page.lane, i.body -> 'announcement' as announcement, ${sessionNamesSql('s')} as names, ${POSITION_SQL} as position, ${messageWaitSql} as wait
+from page join holdfast.inbox i on i.id = page.id 
+  cross join lateral (select * from holdfast.sessions where id = page.session_id limit 1) as s left join holdfast.turns t on t.id = i.turn_id
 order by page.id`;
 
 export const LIST_WAITING = literal({
@@ -178,12 +180,13 @@ type WaitingRow = MessageRow & Pick<WaitingView, 'lane' | 'position'> & { messag
 
 function toView(
   db: ViewDatabase,
-  { message, announcement, wait, ...place }: WaitingRow,
+  { message, announcement, names, wait, ...place }: WaitingRow,
   textCharsMax: number | null,
 ): WaitingView {
   const whole = messageText(message.text, announcement);
   return {
     ...message,
+    ...nameMessage({ message, announcement, names }),
     ...place,
     text: textCharsMax === null ? whole : cutPiece(whole, 0, textCharsMax),
     why: describeWait(db, wait),

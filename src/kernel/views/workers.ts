@@ -1,5 +1,6 @@
 // The processes as the API shows them.
 import type { WorkerView } from '../../contract/workers.ts';
+import { titleOfWorker } from '../../core/words.ts';
 import { workerState } from '../rules/why.ts';
 import { isoSql } from '../sessions/session-facts.ts';
 import { listOf } from '../../database/list-of.ts';
@@ -7,7 +8,7 @@ import { listOf } from '../../database/list-of.ts';
 /** More turns than these run in few processes at once. */
 const RUNNING_MAX = 100;
 
-type WorkerRow = Omit<WorkerView, 'state'> & { silentMs: number };
+type WorkerRow = Omit<WorkerView, 'state' | 'title'> & { silentMs: number };
 
 export const workers = listOf<object, WorkerRow, WorkerView>({
   name: 'list-workers',
@@ -25,6 +26,7 @@ from holdfast.workers w`,
   order: 'w.id desc',
   show: ({ silentMs, ...row }) => ({
     ...row,
+    title: titleOfWorker(row.name),
     state: workerState({ silentMs, isDraining: row.drainingAt !== null }),
   }),
 });

@@ -17,7 +17,7 @@ export const LOOK_ROWS: readonly CommandRow[] = [
   },
   {
     line: 'sessions transcript {session}',
-    shows: ['user · prompt', '→ session_status', 'Seen it.'],
+    shows: ['Person · prompt', '→ session_status', 'Seen it.'],
     json: { items: [{ kind: 'answer', content: [{ type: 'text', text: 'Seen it.' }] }] },
   },
   {
@@ -150,7 +150,7 @@ export const LOOK_ROWS: readonly CommandRow[] = [
   },
   {
     line: 'dead show {letter}',
-    shows: ['{letter}', 'agent:main:failing'],
+    shows: ['{letter}', 'failing'],
     json: [{ id: '{letter}', turnId: '{failedTurn}' }],
   },
   {

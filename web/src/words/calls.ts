@@ -12,7 +12,7 @@ export type CallWait = EntryCall['waitsFor'];
 
 /** How long a call has taken so far; null: nothing is known of when it ended, or it did not run. */
 export function callMs(state: CallState, { startedAt, endedAt }: Pick<EntryCall, 'startedAt' | 'endedAt'>) {
-  return state === 'unknown' || state === 'skipped' ? null : lengthMs(startedAt, endedAt);
+  return state === 'unknown' || state === 'skipped' || startedAt === null ? null : lengthMs(startedAt, endedAt);
 }
 
 const LINE_CHARS = 300;

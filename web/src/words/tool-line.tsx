@@ -14,6 +14,7 @@ const STATES: Readonly<Record<CallState, { icon: string; word: string; tone: str
   unknown: { icon: '?', word: 'unknown', tone: 'warn' },
   skipped: { icon: '–', word: 'skipped', tone: 'warn' },
   waiting: { icon: '◔', word: 'waiting', tone: 'warn' },
+  interrupted: { icon: '◔', word: 'waits to be resumed', tone: 'warn' },
   running: { icon: '●', word: 'running', tone: 'live' },
 };
 

@@ -4,6 +4,7 @@ import { formatChannelUrl, type ChannelAddress } from '../../../core/channel-add
 import { pollText } from '../../../core/heartbeat.ts';
 import type { SessionKey } from '../../../core/ids.ts';
 import type { OwnInput } from '../../../core/inbound.ts';
+import { cronMark } from '../../../core/words.ts';
 import { withOptions, type InputOptions } from '../../../core/input-options.ts';
 import { given } from '../../../core/json.ts';
 import { canonicalSessionKey } from '../../../core/session-key.ts';
@@ -76,7 +77,7 @@ export function toSessionKey({ id, agentId, target }: { id: string; agentId: str
  * neutralised.
  */
 export function tickText({ id, name, message }: { id: string; name: string; message: string }): string {
-  return `[cron:${id} ${oneLine(name)}] ${neutralise(message)}`;
+  return cronMark({ id, name: oneLine(name) }) + neutralise(message);
 }
 
 /** The notice that a cron was switched off. */

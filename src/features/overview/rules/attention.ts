@@ -1,4 +1,5 @@
 // Problems that need an operator, as text: the fault, where to look, and what to do next. Pure.
+import { titleOfWorker } from '../../../core/words.ts';
 import { failureStep } from '../../../core/failure.ts';
 import { budgetName, type BudgetSettings } from '../../budgets/rules/budget.ts';
 import { HEALTH_KINDS, wordsOfHealth, type HealthFact, type HealthWords } from './service-health.ts';
@@ -31,6 +32,8 @@ export type AttentionFact = OwnFact | HealthFact;
  */
 interface OwnFact extends Omit<HealthFact, 'kind'> {
   kind: (typeof OWN_KINDS)[number];
+  /** Its name for people; null or absent: `name` is one. */
+  title?: string | null;
 }
 
 export interface AttentionItem extends HealthWords {
@@ -99,7 +102,12 @@ export function formatSubject({ kind, name }: Pick<AttentionFact, 'kind' | 'name
 
 export function attentionItem(fact: AttentionFact): AttentionItem {
   const { kind, count, since } = fact;
-  return { kind, count, since, ...(isHealth(fact) ? wordsOfHealth(fact) : WORDS[fact.kind](fact.name, count)) };
+  return {
+    kind,
+    count,
+    since,
+    ...(isHealth(fact) ? wordsOfHealth(fact) : WORDS[fact.kind](fact.name, count, fact.title ?? fact.name)),
+  };
 }
 
 function isHealth(fact: AttentionFact): fact is HealthFact {
@@ -113,7 +121,7 @@ const DEPENDENCY_FIXES: Readonly<Record<string, string>> = {
   queue: 'Start the server of the queue again: that of REDIS_URL, or the database if REDIS_URL is not set.',
 };
 
-const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => HealthWords>> = {
+const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number, title: string) => HealthWords>> = {
   dependency: (name) => ({
     severity: 'error',
     text: `The process that answers this cannot use the ${name}`,
@@ -146,25 +154,25 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => H
   }),
   worker_silent: (name) => ({
     severity: 'error',
-    text: `The worker ${name} has missed three reports; its turns wait until another worker claims them`,
+    text: `The worker ${titleOfWorker(name)} has missed three reports; its turns wait until another worker claims them`,
     href: '/processes',
     fix: 'Read the end of its log, and restart it if its supervisor has not restarted it.',
   }),
-  lock_expired: (name) => ({
+  lock_expired: (name, _count, title) => ({
     severity: 'error',
-    text: `The lease of the session ${name} has expired, and no worker has taken it over`,
+    text: `The lease of the session “${title}” has expired, and no worker has taken it over`,
     href: `/sessions/${encodeURIComponent(name)}`,
     fix: 'Start a worker that serves its lane: holdfast start --roles worker',
   }),
-  cron_missed: (name, count) => ({
+  cron_missed: (name, count, title) => ({
     severity: 'warning',
-    text: `A cron missed ${counted(count, 'slot')} within a day`,
+    text: `The cron “${title}” missed ${counted(count, 'slot')} within a day`,
     href: `/crons/${name}`,
     fix: `Run it now if the slots are needed: holdfast cron run ${name}`,
   }),
-  cron_late: (name) => ({
+  cron_late: (name, _count, title) => ({
     severity: 'error',
-    text: 'A cron is due and has not fired for 5 minutes',
+    text: `The cron “${title}” is due and has not fired for 5 minutes`,
     href: `/crons/${name}`,
     fix: 'Start a process with the scheduler role: holdfast start --roles scheduler',
   }),

@@ -4,6 +4,7 @@
 import { ATTENTION_KINDS, type AttentionFact, type AttentionItem, type AttentionMark } from '../rules/attention.ts';
 import { WORKER_LOST_MS } from '../../../kernel/rules/why.ts';
 import { MARK_DAYS } from '../store/attention-marks.ts';
+import { sessionNamesSql, sessionTitle, type NamesRow } from '../../../kernel/views/words.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { viewQuery } from '../../../database/literal-query.ts';
 import { isPausedSql } from '../../../kernel/queue/pause-sql.ts';
@@ -37,17 +38,17 @@ facts as (
   from silent w where w.place > (
     select count(*) from holdfast.workers r where r.seen_at >= ${LOST_SQL} and r.started_at > w.seen_at and r.roles @> w.roles
   ) order by w.seen_at desc limit ${NAMES_MAX})
-  union all (${factSql('lock_expired', 's.key', '1', 's.lease_expires_at')}
+  union all (${factSql('lock_expired', 's.key', '1', 's.lease_expires_at', { names: sessionNamesSql('s') })}
   from holdfast.doorbells d cross join lateral (select * from holdfast.sessions where id = d.session_id limit 1) as s
   where s.owner is not null and s.lease_expires_at < clock_timestamp() - interval '1 minute' and not ${isPausedSql('s')} order by s.lease_expires_at limit ${NAMES_MAX})
-  union all (${factSql('cron_missed', 'c.id::text', 'missed.count', 'missed.since')}
+  union all (${factSql('cron_missed', 'c.id::text', 'missed.count', 'missed.since', { names: 'to_json(c.name)' })}
   from holdfast.crons c cross join lateral (
     select count(*) as count, min(f.scheduled_for) as since from holdfast.cron_fires f
     where f.cron_id = c.id and f.status = 'missed' and f.scheduled_for > greatest(clock_timestamp() - interval '1 day', (
       select max(fired.scheduled_for) from holdfast.cron_fires fired
       where fired.cron_id = c.id and fired.scheduled_for > clock_timestamp() - interval '1 day' and fired.status in ('claimed', 'completed', 'failed')))
   ) as missed where missed.count > 0 order by missed.since desc limit ${NAMES_MAX})
-  union all (${factSql('cron_late', 'c.id::text', '1', 'c.next_slot_at')}
+  union all (${factSql('cron_late', 'c.id::text', '1', 'c.next_slot_at', { names: 'to_json(c.name)' })}
   from holdfast.crons c where c.is_enabled and c.next_slot_at < clock_timestamp() - interval '5 minutes'
     and coalesce(c.not_before <= clock_timestamp(), true) order by c.next_slot_at limit ${NAMES_MAX})
   union all (${factSql('model_blocked', 'b.model', 'count(*)', 'min(b.since)')}
@@ -64,8 +65,12 @@ facts as (
   from holdfast.alert_destinations a where a.failing_since is not null limit ${NAMES_MAX})
   union all ${DECIDED_FACTS_SQL}
 )
-select kind, name, detail, count, ${isoSql('since')} as since from facts`,
-  answer: (facts: AttentionFact[]) => facts,
+select kind, name, detail, count, ${isoSql('since')} as since, names from facts`,
+  answer: (facts: (AttentionFact & { names: NamesRow | string | null })[]): AttentionFact[] =>
+    facts.map(({ names, ...fact }) => ({
+      ...fact,
+      title: typeof names === 'object' && names !== null ? sessionTitle(names) : names,
+    })),
 });
 
 /** Kinds of which the rows that are read are grouped by name. */

@@ -31,8 +31,14 @@ export const NAMES_MAX = 20;
 const DETAIL_CHARS_MAX = 300;
 
 /** SQL of a row of facts. */
-export const factSql = (kind: string, name: string, count: string, since: string, detail = 'null::text'): string =>
-  `select '${kind}' as kind, ${name} as name, (${count})::int as count, ${since} as since, ${detail} as detail`;
+export const factSql = (
+  kind: string,
+  name: string,
+  count: string,
+  since: string,
+  { detail = 'null::text', names = 'null::json' } = {},
+): string =>
+  `select '${kind}' as kind, ${name} as name, (${count})::int as count, ${since} as since, ${detail} as detail, ${names} as names`;
 
 const agoSql = (ms: number): string => `clock_timestamp() - ${ms} * interval '1 millisecond'`;
 const RUNNING_SQL = `w.seen_at >= ${agoSql(WORKER_LOST_MS)}`;
@@ -45,7 +51,7 @@ const WORKING_SQL = `${RUNNING_SQL} and w.draining_at is null`;
  * wait for a model: its provider counts. A batch that has reached its own cap is no trouble of the
  * service.
  */
-const PARKED_SQL = `(select kind, coalesce(b.scope || case b.per when 'total' then ' in total' else ' per ' || b.per end, waited_for, 'unknown') as name, count, since, detail
+const PARKED_SQL = `(select kind, coalesce(b.scope || case b.per when 'total' then ' in total' else ' per ' || b.per end, waited_for, 'unknown') as name, count, since, detail, null::json as names
   from (
     select kind, waited_for, count(*)::int as count, min(park_since) as since,
       case when kind in ('model_away', 'model_wrong_address') then left(max(park_text), ${DETAIL_CHARS_MAX}) end as detail, row_number() over (partition by kind order by count(*) desc) as place
@@ -68,7 +74,7 @@ const UNKNOWN_MAX = 1_000;
  * left out with the acknowledgement. Also left out are calls that may run twice, and calls of a turn
  * that a person has stopped.
  */
-const unknownCallsSql = (withDecided: boolean): string => `(select kind, name, count, since, detail
+const unknownCallsSql = (withDecided: boolean): string => `(select kind, name, count, since, detail, names
   from (
     select distinct on (name) * from (
       ${factSql('calls_unknown', 'name', 'count(*)', 'min(unknown_at)')}, is_decided
@@ -85,7 +91,7 @@ const unknownCallsSql = (withDecided: boolean): string => `(select kind, name, c
     ) as counted order by name, is_decided
   ) as tools where ${withDecided} or not is_decided limit ${NAMES_MAX})`;
 
-/** SQL of the facts, as rows of `kind, name, count, since, detail`. */
+/** SQL of the facts, as rows of `kind, name, count, since, detail, names`: what a title is made of. */
 const healthFactsSql = (withDecided: boolean): string => `${PARKED_SQL}
   union all (${factSql('paused', "concat_ws(', ', 'lane ' || p.lane, 'agent ' || p.agent_id, 'session ' || p.session_key)", '1', 'p.created_at')}
   from holdfast.pauses p order by p.created_at limit ${NAMES_MAX})
@@ -138,10 +144,10 @@ const healthFactsSql = (withDecided: boolean): string => `${PARKED_SQL}
   union all (${factSql('events_held', "concat(coalesce(pid::text, 'without a process'), ' in the database ', database, ' (', application, ')')", '1', 'held.since')}
   from (select o.*, coalesce(o.began_at, ${HELD_SINCE_SQL}) as since from (${OLDEST_TRANSACTION_SQL}) as o) as held
   where held.since < ${agoSql(HELD_BACK_MS)})
-  union all (${factSql('mcp_lost', 's.name', '1', 's.changed_at', 's.error')}
+  union all (${factSql('mcp_lost', 's.name', '1', 's.changed_at', { detail: 's.error' })}
   from holdfast.mcp_servers s where s.state = 'lost' and ${IS_ASKED_SQL} and (s.failed_tries > 1 or s.changed_at < ${agoSql(MCP_LOST_MS)})
   order by s.changed_at limit ${NAMES_MAX})
-  union all (${factSql('mcp_unconfined', 's.name', '1', 's.changed_at', `case when s.is_inside then s.reason else 'it runs outside, because ' || s.reason end`)}
+  union all (${factSql('mcp_unconfined', 's.name', '1', 's.changed_at', { detail: `case when s.is_inside then s.reason else 'it runs outside, because ' || s.reason end` })}
   from (
     select s.name, s.changed_at, s.info #>> '{sandbox,reason}' as reason, (s.info #>> '{sandbox,isOn}')::boolean as is_inside
     from holdfast.mcp_servers s where s.state = 'connected' and ${IS_ASKED_SQL} and s.info #> '{sandbox,isDecided}' is null
