@@ -133,9 +133,10 @@ describe('tags', () => {
     const listed = await rig.get('/v1/sessions?tag=customer:42&order=updated');
     expect(listed.body.items).toMatchObject([{ tags: { customer: '42' } }]);
     expect((await rig.get('/v1/turns/count?tag=customer:42')).body.count).toBe(1);
+    const failed = await rig.settle('tagged-too', '[[error: 400 times=always]]', { tags: { customer: '42' } });
     const filter = { tag: 'customer:42' };
     const bulk = await rig.post('/v1/bulk-actions', { action: 'retry', target: 'turns', filter, dryRun: true });
-    expect(bulk.body).toMatchObject({ total: 1, ids: [message.turnId] });
+    expect(bulk.body).toMatchObject({ total: 1, ids: [failed.turnId] });
   });
 
   test('are taken over by what a turn starts, which adds its own', async () => {

@@ -32,6 +32,8 @@ describe('an inbound message', () => {
     expect(rows).toEqual([{ body: { text: 'hello', sender: { name: 'Ada' } }, status: 'waiting' }]);
     expect((await rig.get(`/v1/messages/${answer.body.message.id}`)).body).toEqual({
       ...answer.body.message,
+      title: 'hello',
+      sessionTitle: 'Ada',
       why: expect.objectContaining({ code: 'no_worker' }),
     });
   });

@@ -109,10 +109,12 @@ export async function viewAcceptance(
 ): Promise<({ message: MessageView } & AcceptanceRow) | null> {
   const [row, message] = [await readAcceptance(db, id), await viewMessage(db, id)];
   if (row === undefined || message === null) return null;
-  if (row.disposition === 'command' || row.disposition === 'rejected') return { ...row, message };
+  // The first answer has no words: the statement that accepts reads none.
+  const { title: _title, sessionTitle: _sessionTitle, ...facts } = message;
+  if (row.disposition === 'command' || row.disposition === 'rejected') return { ...row, message: facts };
   return {
     ...row,
-    message: { ...message, status: 'waiting', turnId: null, reply: null, error: null, why: null, settledAt: null },
+    message: { ...facts, status: 'waiting', turnId: null, reply: null, error: null, why: null, settledAt: null },
   };
 }
 

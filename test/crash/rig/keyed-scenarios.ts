@@ -288,6 +288,38 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
     },
   },
   {
+    name: 'the sending of a delivery now',
+    route: '/v1/deliveries/{id}/send-now',
+    async prepare(ground, session) {
+      const id = await insertDelivery(ground, session);
+      const wait = `update holdfast.deliveries set status = 'pending', due_at = now() + interval '1 hour', expires_at = now() + interval '1 day' where id = $1`;
+      await ground.rows(wait, [id]);
+      return {
+        path: `/v1/deliveries/${id}/send-now`,
+        body: {},
+        status: 200,
+        ...changeOnce(ground, {
+          id,
+          back: wait,
+          isChanged: `holdfast.deliveries where id = $1 and due_at <= now()`,
+        }),
+      };
+    },
+  },
+  {
+    name: 'a score',
+    route: '/v1/scores',
+    async prepare(ground, session) {
+      const turnId = await insertTurn(ground, await sessionIdOf(ground, session), 'failed');
+      return {
+        path: '/v1/scores',
+        body: { turnId, score: -1 },
+        status: 200,
+        effects: () => count(ground, `holdfast.events where turn_id = $1 and type = 'score.set'`, [turnId]),
+      };
+    },
+  },
+  {
     name: 'the discarding of a delivery',
     route: '/v1/deliveries/{id}/discard',
     async prepare(ground, session) {
