@@ -55,8 +55,12 @@ export const message = z.strictObject({
   text: text.describe('The text of the message'),
   title: text
     .exactOptional()
-    .describe('The message in one line: its beginning, the name of its cron, or what ended; absent with a reply'),
-  sessionTitle: sessionTitle.exactOptional().describe(`${sessionTitle.description}; absent with a reply`),
+    .describe(
+      'The message in one line: its beginning, the name of its cron, or what ended; absent in the response to the request that sent it',
+    ),
+  sessionTitle: sessionTitle
+    .exactOptional()
+    .describe(`${sessionTitle.description}; absent in the response to the request that sent it`),
   tags: shownTags,
   status: z.enum(MESSAGE_STATUSES).describe('Whether the message waits, is in a turn, or how it ended'),
   turnId: uuid.nullable().describe('The turn that claimed it; null: no turn has claimed it'),
@@ -249,7 +253,7 @@ export const turn = z.strictObject({
   id: uuid.describe('The id of the turn'),
   title: turnTitle.exactOptional().describe(`${turnTitle.description}; absent with messages`),
   sessionKey,
-  sessionTitle: sessionTitle.exactOptional().describe(`${sessionTitle.description}; absent with a reply`),
+  sessionTitle: sessionTitle.exactOptional().describe(`${sessionTitle.description}; absent with messages`),
   kind: z.enum(TURN_KINDS).describe('What the turn answers'),
   lane,
   status: z.enum(TURN_STATUSES).describe('Whether the turn runs, waits, or how it ended'),
