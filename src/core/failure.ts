@@ -290,13 +290,13 @@ const STEPS: Readonly<Record<string, string>> = {
   unhandled_stop_reason: STOPPED,
   output_invalid:
     'Read the message: it says where the answer differs from the schema. Make the schema or the prompt clearer, or retry on another model.',
-  turn_timeout: 'Look at what took the time, then retry, or raise `agents.defaults.timeoutSeconds`.',
-  max_steps: 'Look at its last steps before you raise `maxSteps`: the agent kept calling tools until the limit.',
+  turn_timeout: 'Look at what took the time, then retry, or raise agents.defaults.timeoutSeconds.',
+  max_steps: 'Look at its last steps before you raise maxSteps: the agent kept calling tools until the limit.',
   poison: 'Check the logs of its workers at the times of its attempts: often a tool used up the memory. Then retry.',
   budget_exceeded: 'Raise the budget, or wait for its next window, then retry.',
   caller_timeout:
     'Your program did not send the result of its tool in time: correct that, then send the message again.',
-  expired: 'Send the message again if it still matters: its `expiresAt` passed before it was answered.',
+  expired: 'Send the message again if it still matters: its expiresAt passed before it was answered.',
   unknown_agent: CHANGED,
   harness_missing: CHANGED,
   harness_failed: 'Read the message of the plugin that answers instead of a model, correct the cause, then retry.',

@@ -11,9 +11,11 @@ import { newId } from '../../src/ids.ts';
 import { claimDelivery } from '../../src/features/deliveries/store/claims.ts';
 import { settleDelivery } from '../../src/features/deliveries/store/settle.ts';
 import type { ApiRig } from '../api/api-rig.ts';
+import { changeToolCalls } from '../rows/calls.ts';
 import { addCronFires } from '../rows/crons.ts';
 import { readDeliveries } from '../rows/deliveries.ts';
 import { changeDoorbells } from '../rows/doorbells.ts';
+import { addMcpServers } from '../rows/mcp-servers.ts';
 import { changeSessions } from '../rows/sessions.ts';
 import { ago, ahead, now } from '../rows/table.ts';
 import { addTurns, openTurnElsewhere } from '../rows/turns.ts';
@@ -23,7 +25,8 @@ import { keepPicture } from './pictures.ts';
 
 let monotonicMs = 0;
 const clock = { now: () => new Date(), monotonicMs: () => monotonicMs };
-const dashboard = useDashboard({ context: { clock } });
+const file = { mcp: { servers: { wiki: { url: 'http://127.0.0.1:9/mcp' } } } };
+const dashboard = useDashboard({ context: { clock }, file });
 
 const CLICKS_MAX = 3;
 const SEEN_MS_MAX = 10_000;
@@ -123,11 +126,11 @@ const CAUSES: readonly Cause[] = [
     make: async (rig) => {
       await message(rig, 'parked', 'hello');
       const [sessionId, id] = [await rig.turns.sessionOf('parked'), newId<string>()];
-      const park = { parkCode: 'model_away', parkText: 'Its provider refuses connections.', parkBy: 'anthropic' };
+      const park = { parkCode: 'model_away', parkText: 'Its provider refuses connections.', parkBy: 'google' };
       await addTurns(rig, { id, sessionId, status: 'parked', parkSince: now, ...park });
       await changeSessions(rig, { id: sessionId }, { turnId: id });
     },
-    problem: /^The provider anthropic does not answer; 1 turn waits/,
+    problem: /^The provider google does not answer; 1 turn waits/,
     shows: (page) => [page.getByText(/Its provider refuses connections/)],
   },
   {
@@ -136,7 +139,7 @@ const CAUSES: readonly Cause[] = [
       await message(rig, 'limited', '[[error: 529 retry-after=600]]', { model: 'anthropic/limited' });
       await rig.work('limited');
     },
-    problem: /^No worker calls anthropic\/limited for a time/,
+    problem: /^(?:No worker calls anthropic\/limited|The provider anthropic limits calls)/,
     shows: (page) => [page.getByRole('button', { name: 'Unblock… anthropic/limited' })],
   },
   {
@@ -152,10 +155,43 @@ const CAUSES: readonly Cause[] = [
     name: 'expired-lock',
     make: async (rig) => {
       await message(rig, 'held', 'hello');
-      await changeSessions(rig, { key: 'agent:main:held' }, { owner: 'elsewhere', leaseExpiresAt: ago('10 minutes') });
+      // A lane with a worker.
+      const held = { lane: 'subagent', owner: 'elsewhere', leaseExpiresAt: ago('10 minutes') };
+      await changeSessions(rig, { key: 'agent:main:held' }, held);
     },
     problem: /^The lease of the session agent:main:held has expired/,
-    shows: (page) => [page.getByRole('status').getByText('no_worker')],
+    shows: (page) => [page.getByRole('status').getByText('lock_of_lost_worker')],
+  },
+  {
+    name: 'lost-mcp-server',
+    make: (rig) => {
+      const lost = {
+        state: 'lost',
+        failedTries: 2,
+        error: 'connect ECONNREFUSED 127.0.0.1:9',
+        changedAt: ago('1 minute'),
+      };
+      return addMcpServers(rig, { name: 'wiki', ...lost, dueAt: ahead('1 hour') });
+    },
+    problem: /^The MCP server wiki cannot be used.*ECONNREFUSED/,
+    shows: (page) => [page.getByRole('region', { name: 'wiki' }).getByText('connect ECONNREFUSED')],
+  },
+  {
+    name: 'unknown-outcome',
+    make: async (rig) => {
+      await message(rig, 'doubtful', '[[tool: echo {"refund": 42}]] [[reply: done]]');
+      await rig.work('doubtful');
+      const call = { isIdempotent: false, status: 'unknown', unknownAt: now };
+      await changeToolCalls(rig, { sessionKey: 'agent:main:doubtful' }, call);
+    },
+    problem: /^1 call of echo has an unknown outcome/,
+    clicks: (page) => [
+      page
+        .getByRole('row', { name: /doubtful/ })
+        .getByRole('link')
+        .first(),
+    ],
+    shows: (page) => [page.getByText('unknown', { exact: true })],
   },
   {
     name: 'paused-lane',
@@ -209,7 +245,7 @@ const LOST: Cause = {
   shows: (page) => [page.getByText('lock_of_lost_worker')],
 };
 
-test('a problem is seen within 10 s, and each of 13 causes with at most three clicks from the overview', async () => {
+test('a problem is seen within 10 s, and each of 15 causes with at most three clicks from the overview', async () => {
   const { page, rig, signIn, open, settle } = dashboard;
   const problemOf = ({ problem }: Cause): Locator =>
     page.getByRole('region', { name: 'Needs attention' }).getByRole('link', { name: problem });

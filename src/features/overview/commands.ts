@@ -14,7 +14,7 @@ const PROBLEM = {
 export const words: Words = {
   attention: {
     list: command({
-      summary: 'list the problems, open errors first',
+      summary: 'list the problems, open ones first, by their consequence',
       run: lists(
         'getAttention',
         (terminal) => [

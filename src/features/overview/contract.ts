@@ -148,7 +148,18 @@ export const attentionEntry = z.strictObject({
   count: count.describe('How many objects have the problem'),
   since: iso.nullable().describe('When the problem began; null: not known'),
   href: text.describe('The path of the screen that shows it'),
-  fix: text.describe('What to do next, for people'),
+  fix: text.describe('What to do next, for people: `advice` with the commands of `actions`'),
+  advice: text.describe('What to do next, without what `actions` have'),
+  actions: z
+    .array(
+      z.strictObject({
+        text: text.describe('What it does, for people'),
+        href: text.nullable().describe('The path of the screen of the dashboard where it is done; null: elsewhere'),
+        command: text.nullable().describe('The command that does it; null: there is none'),
+      }),
+    )
+    .readonly()
+    .describe('What can be done about it; empty: `advice` says all'),
   state: z.enum(ATTENTION_STATES).describe('Unless it is `open`, it is not counted and is listed last'),
   mark: mark.nullable().describe('What an operator has decided; null: nothing that still holds'),
 });
@@ -159,7 +170,7 @@ export const attention = z.strictObject({
   items: z
     .array(attentionEntry)
     .describe(
-      'What needs an operator: open errors first, then open warnings, then the others, each the oldest first; empty: nothing does',
+      'What needs an operator, one for each cause: open ones first, then by consequence (the database, workers, models, the queue, budgets, channels and webhooks, tools, dead letters and approvals, others), then the oldest first; empty: nothing does',
     ),
 });
 

@@ -8,6 +8,7 @@ import {
   compareAttention,
   formatSubject,
   computeUsedPercent,
+  isExplained,
   type AttentionFact,
   type AttentionMark,
 } from './rules/attention.ts';
@@ -87,20 +88,22 @@ export async function readTroubles(
   readiness: Promise<Pick<Readiness, 'dependencies'>>,
 ): Promise<Trouble[]> {
   const [read, { dependencies }] = await Promise.all([readAttention(reads), readiness]);
-  const facts: AttentionFact[] = [
-    ...dependencies.filter(({ status }) => status === 'failed').map(missingDependency),
-    ...read,
-  ];
+  const failed = dependencies.filter(({ status }) => status === 'failed').map(missingDependency);
+  const facts: AttentionFact[] = [...failed, ...read];
+  const isCause = (one: Parameters<typeof isExplained>[0]): boolean => !isExplained(one, facts);
   const budgets = budgetBookOf(service)
-    .all.filter(({ origin }) => origin !== 'batch')
+    .all.filter((one) => one.origin !== 'batch' && isCause({ kind: 'budget', name: budgetName(one) }))
     .flatMap((one) => {
       const item = budgetItem(one);
       return item === null ? [] : [{ id: deriveAttentionId(`budget ${one.id}`), ...item }];
     });
-  return [...facts.map((fact) => ({ id: deriveAttentionId(formatSubject(fact)), ...attentionItem(fact) })), ...budgets];
+  const others = facts
+    .filter(isCause)
+    .map((fact) => ({ id: deriveAttentionId(formatSubject(fact)), ...attentionItem(fact) }));
+  return [...others, ...budgets];
 }
 
-/** Adds what operators have decided, and sorts by weight and age. */
+/** Adds what operators have decided, and sorts by consequence and age. */
 export async function withMarks({ reads }: Reading, troubles: readonly Trouble[]): Promise<Attention> {
   const marks = troubles.length === 0 ? new Map<string, AttentionMark>() : await readAttentionMarks(reads);
   const items = troubles.map((trouble) => buildEntry(trouble, marks.get(trouble.id)));

@@ -81,7 +81,7 @@ const getAttention = defineRoute({
   operationId: 'getAttention',
   method: 'GET',
   path: '/v1/attention',
-  summary: 'Problems that need an operator, errors first; at most a second old',
+  summary: 'Problems that need an operator, by their consequence; at most a second old',
   headers: CONDITION,
   answers: { 200: { description: 'The problems; empty if there are none', schema: attention }, 304: UNCHANGED },
   async handle({ headers }, api) {

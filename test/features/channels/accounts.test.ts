@@ -75,7 +75,10 @@ test('an account that is lost is a note of the readiness, and keeps the service 
   await changeChannelAccounts(rig, { account: 'wrong' }, { leaseExpiresAt: ahead('1 minute') });
   const { items } = (await rig.get('/v1/attention')).body;
   expect(items).toContainEqual(
-    expect.objectContaining({ kind: 'channel_lost', text: 'The platform of the bot plain/wrong is not reached' }),
+    expect.objectContaining({
+      kind: 'channel_lost',
+      text: 'The platform of the bot plain/wrong is not reached: the token is not valid',
+    }),
   );
   const metrics = (await rig.get('/metrics')).body as string;
   expect(metrics).toContain('holdfast_channel_accounts{channel="plain",state="lost"} 1');

@@ -218,7 +218,7 @@ describe('GET /v1/overview', () => {
 });
 
 describe('GET /v1/attention', () => {
-  test('names the problems that need an operator, errors first', async () => {
+  test('names the problems that need an operator, by their consequence, one for each cause', async () => {
     const { rig } = holder;
     await removeDeadLetters(rig);
     // What the other tests have left undone.
@@ -241,7 +241,12 @@ describe('GET /v1/attention', () => {
     });
     await addCronFires(rig, { cronId: id, scheduledFor: ago('2 hours'), status: 'missed' });
     await addDeadLetters(rig, {}, {}, {});
-    await addWorkers(rig, { name: 'w-1', seenAt: ago('1 minute') });
+    const running = { roles: ['scheduler'], lanes: { main: { slots: 1, inUse: 0 } }, seenAt: ahead('1 hour') };
+    await addWorkers(
+      rig,
+      { name: 'w-1', seenAt: ago('1 minute') },
+      { name: 'w-2', ...running, startedAt: ago('1 hour') },
+    );
     await addDoorbells(rig, { sessionId: session, lane: 'main', rings: 1 });
     await changeSessions(rig, { id: session }, { owner: 'w-1', leaseExpiresAt: ago('10 minutes') });
     await addDeliveries(rig, { sessionId: session, attempts: 3, lastError: 'HTTP 500' });
@@ -263,15 +268,16 @@ describe('GET /v1/attention', () => {
         'cron_missed',
         'cron_late',
         'deliveries_failing',
-        'model_blocked',
         'model_away',
         'model_unpriced',
         'provider_batch_unknown',
         'provider_batch_old',
       ]),
     );
-    const severities = items.map(({ severity }: { severity: string }) => severity);
-    expect(severities).toEqual(severities.toSorted());
+    const place = (kind: string) => items.findIndex((item: { kind: string }) => item.kind === kind);
+    expect(place('worker_silent')).toBeLessThan(place('model_away'));
+    expect(place('model_away')).toBeLessThan(place('dead_letters'));
+    expect(place('model_blocked'), 'its provider is away').toBe(-1);
     expect(items).toContainEqual(
       expect.objectContaining({ kind: 'dead_letters', count: 3, text: '3 dead letters with the code poison' }),
     );

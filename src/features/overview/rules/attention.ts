@@ -2,7 +2,18 @@
 import { titleOfWorker } from '../../../core/words.ts';
 import { failureStep } from '../../../core/failure.ts';
 import { budgetName, type BudgetSettings } from '../../budgets/rules/budget.ts';
-import { HEALTH_KINDS, wordsOfHealth, type HealthFact, type HealthWords } from './service-health.ts';
+import {
+  action,
+  HEALTH_KINDS,
+  RAISE_LIMIT,
+  START_SCHEDULER,
+  START_WORKER,
+  withFix,
+  wordsOfHealth,
+  type HealthFact,
+  type HealthWords,
+  type TroubleWords,
+} from './service-health.ts';
 
 const OWN_KINDS = [
   'dependency',
@@ -76,11 +87,28 @@ export function attentionState(
   return isNew || isMore ? 'open' : 'acknowledged';
 }
 
-type Ranked = Pick<AttentionItem, 'severity' | 'since'> & { state: (typeof ATTENTION_STATES)[number] };
+type Kind = AttentionItem['kind'];
+
+/** What stands first is what keeps most from working. */
+export const KINDS_BY_WEIGHT: readonly (readonly Kind[])[] = [
+  ['dependency'],
+  ['no_worker', 'worker_silent', 'lock_expired', 'reconciler_stalled', 'files_hang'],
+  ['model_away', 'model_limited', 'model_blocked'],
+  ['queue_unreachable', 'no_scheduler', 'cron_late', 'paused', 'events_held'],
+  ['budget_reached', 'budget'],
+  ['channel_lost', 'outbox_stalled', 'deliveries_failing', 'alerts_failing'],
+  ['mcp_lost', 'calls_unknown', 'provider_batch_unknown'],
+  ['dead_letters', 'approval', 'pairing', 'cron_missed'],
+  ['provider_batch_old', 'model_unpriced', 'mcp_unconfined', 'versions_differ', 'clock_off'],
+];
+
+const WEIGHTS = new Map(KINDS_BY_WEIGHT.flatMap((kinds, place) => kinds.map((kind) => [kind, place] as const)));
+
+type Ranked = Pick<AttentionItem, 'kind' | 'since'> & { state: (typeof ATTENTION_STATES)[number] };
 
 /**
- * Their order: open ones first, errors before warnings, then by age, the oldest first; those whose
- * age is not known stand last.
+ * Their order: open ones first, then by their consequence, then by age, the oldest first; those
+ * whose age is not known stand last.
  */
 export function compareAttention(one: Ranked, other: Ranked): number {
   const byWeight = weigh(one) - weigh(other);
@@ -88,8 +116,33 @@ export function compareAttention(one: Ranked, other: Ranked): number {
   return one.since === null || (other.since !== null && one.since > other.since) ? 1 : -1;
 }
 
-function weigh({ state, severity }: Ranked): number {
-  return (state === 'open' ? 0 : 2) + (severity === 'error' ? 0 : 1);
+function weigh({ state, kind }: Ranked): number {
+  return (state === 'open' ? 0 : KINDS_BY_WEIGHT.length) + (WEIGHTS.get(kind) ?? KINDS_BY_WEIGHT.length - 1);
+}
+
+const ofAny = (): string => '';
+const ofName = (name: string): string => name;
+/** The provider of a model, or the channel of an account. */
+const ofOwner = (name: string): string => name.split('/', 1)[0] ?? '';
+
+/** Troubles that others explain, if both are of the same. */
+const EXPLAINED: Partial<Record<Kind, { by: readonly Kind[]; of: (name: string) => string }>> = {
+  dependency: { by: ['queue_unreachable'], of: ofName },
+  model_limited: { by: ['model_away'], of: ofName },
+  model_blocked: { by: ['model_away', 'model_limited'], of: ofOwner },
+  cron_late: { by: ['no_scheduler'], of: ofAny },
+  budget: { by: ['budget_reached'], of: ofName },
+  deliveries_failing: { by: ['channel_lost'], of: ofOwner },
+};
+
+type Named = Pick<AttentionFact, 'name'> & { kind: Kind };
+
+/** Whether another trouble is the cause of one, or shows more of what follows from the same cause. */
+export function isExplained(one: Named, all: readonly Named[]): boolean {
+  const rule = EXPLAINED[one.kind];
+  return (
+    rule !== undefined && all.some(({ kind, name }) => rule.by.includes(kind) && rule.of(name) === rule.of(one.name))
+  );
 }
 
 /**
@@ -102,12 +155,12 @@ export function formatSubject({ kind, name }: Pick<AttentionFact, 'kind' | 'name
 
 export function attentionItem(fact: AttentionFact): AttentionItem {
   const { kind, count, since } = fact;
-  return {
-    kind,
-    count,
-    since,
-    ...(isHealth(fact) ? wordsOfHealth(fact) : WORDS[fact.kind](fact.name, count, fact.title ?? fact.name)),
-  };
+  return { kind, count, since, ...wordsOf(fact) };
+}
+
+function wordsOf(fact: AttentionFact): HealthWords {
+  if (isHealth(fact)) return wordsOfHealth(fact);
+  return withFix(WORDS[fact.kind](fact.name, fact.count, fact.title ?? fact.name), fact.detail);
 }
 
 function isHealth(fact: AttentionFact): fact is HealthFact {
@@ -121,90 +174,109 @@ const DEPENDENCY_FIXES: Readonly<Record<string, string>> = {
   queue: 'Start the server of the queue again: that of REDIS_URL, or the database if REDIS_URL is not set.',
 };
 
-const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number, title: string) => HealthWords>> = {
+const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number, title: string) => TroubleWords>> = {
   dependency: (name) => ({
     severity: 'error',
     text: `The process that answers this cannot use the ${name}`,
     href: '/processes',
-    fix: DEPENDENCY_FIXES[name] ?? 'Run holdfast doctor, which checks it.',
+    advice: DEPENDENCY_FIXES[name] ?? 'Find out why.',
+    actions: [action('Check all dependencies', { command: 'holdfast doctor' })],
   }),
-  dead_letters: (name, count) => ({
-    severity: 'error',
-    text: `${counted(count, 'dead letter')} with the code ${name}`,
-    href: `/dead-letters?code=${encodeURIComponent(name)}`,
-    fix: `${failureStep(name) ?? 'Correct the cause, then redrive them.'} All of them: holdfast dead redrive ${name}`,
-  }),
+  dead_letters: (name, count) => {
+    const href = `/dead-letters?code=${encodeURIComponent(name)}`;
+    return {
+      severity: 'error',
+      text: `${counted(count, 'dead letter')} with the code ${name}`,
+      href,
+      advice: failureStep(name) ?? 'Correct the cause, then redrive them.',
+      actions: [action('Redrive all of them', { href, command: `holdfast dead redrive ${name}` })],
+    };
+  },
   approval: (name, count) => ({
     severity: 'warning',
     text: `${counted(count, 'call')} of ${name} wait${count === 1 ? 's' : ''} for an approval`,
     href: '/approvals',
-    fix: 'Approve or deny what would run. A call about which no person decides is denied when its time is over.',
+    advice: 'Approve or deny what would run. A call about which no person decides is denied when its time is over.',
+    actions: [action('Decide about them', { href: '/approvals', command: 'holdfast approvals list' })],
   }),
   pairing: (name, count) => ({
     severity: 'warning',
     text: `${count === 1 ? '1 person asks' : `${count} people ask`} to write to the bot ${name}`,
     href: '/channels',
-    fix: 'List them with holdfast pairing list, then holdfast pairing approve <code> or deny <code>. A code is valid for an hour.',
+    advice: 'Approve or deny each of them by the code, which is valid for an hour.',
+    actions: [action('Decide about them', { href: '/channels', command: 'holdfast pairing list' })],
   }),
   channel_lost: (name) => ({
     severity: 'error',
     text: `The platform of the bot ${name} is not reached`,
     href: '/channels',
-    fix: `Find out why: holdfast channels test ${name.replace('/', ' ')}. What is to be sent waits until then.`,
+    advice: 'What is to be sent waits until it is.',
+    actions: [
+      action('Find out why', { href: '/channels', command: `holdfast channels test ${name.replace('/', ' ')}` }),
+    ],
   }),
   worker_silent: (name) => ({
     severity: 'error',
     text: `The worker ${titleOfWorker(name)} has missed three reports; its turns wait until another worker claims them`,
     href: '/processes',
-    fix: 'Read the end of its log, and restart it if its supervisor has not restarted it.',
+    advice: 'Read the end of its log, and restart it if its supervisor has not restarted it.',
+    actions: [START_WORKER],
   }),
   lock_expired: (name, _count, title) => ({
     severity: 'error',
     text: `The lease of the session “${title}” has expired, and no worker has taken it over`,
     href: `/sessions/${encodeURIComponent(name)}`,
-    fix: 'Start a worker that serves its lane: holdfast start --roles worker',
+    advice: 'Start a worker that serves its lane.',
+    actions: [START_WORKER],
   }),
   cron_missed: (name, count, title) => ({
     severity: 'warning',
     text: `The cron “${title}” missed ${counted(count, 'slot')} within a day`,
     href: `/crons/${name}`,
-    fix: `Run it now if the slots are needed: holdfast cron run ${name}`,
+    advice: 'Run it now if the slots are needed.',
+    actions: [action('Run it', { href: `/crons/${name}`, command: `holdfast cron run ${name}` })],
   }),
   cron_late: (name, _count, title) => ({
     severity: 'error',
     text: `The cron “${title}” is due and has not fired for 5 minutes`,
     href: `/crons/${name}`,
-    fix: 'Start a process with the scheduler role: holdfast start --roles scheduler',
+    advice: 'Start a process with the scheduler role.',
+    actions: [START_SCHEDULER],
   }),
   model_blocked: (name) => ({
     severity: 'warning',
     text: `No worker calls ${name} for a time: its provider has asked for that, or it does not answer`,
     href: '/waiting',
-    fix: `Wait, set \`models.limits\` below the limits of the provider, or call it now: holdfast models unblock ${name}`,
+    advice: 'Wait, or set models.limits below the limits of the provider.',
+    actions: [action('Call it now', { href: '/waiting', command: `holdfast models unblock ${name}` })],
   }),
   model_unpriced: (name, count) => ({
     severity: 'warning',
     text: `${counted(count, 'call')} of ${name} within a day have no price, so their cost is not known`,
     href: '/costs',
-    fix: 'Add the model to `models.prices`, then: holdfast prices reprice',
+    advice: 'Add the model to models.prices.',
+    actions: [action('Then compute the costs', { command: 'holdfast prices reprice' })],
   }),
   provider_batch_unknown: (name, count) => ({
     severity: 'error',
     text: `It is not known whether the provider accepted a submission of ${counted(count, 'request')}; Holdfast searches for it`,
     href: '/batches',
-    fix: `If this persists: POST /v1/provider-batches/${name}/forget`,
+    advice: `If this persists: POST /v1/provider-batches/${name}/forget`,
+    actions: [],
   }),
   provider_batch_old: (name, count) => ({
     severity: 'warning',
     text: `A submission of ${counted(count, 'request')} has been at the provider for more than 20 hours`,
     href: '/batches',
-    fix: `Its requests expire after 24 hours. To make live calls instead, cancel the batch at the provider, or POST /v1/provider-batches/${name}/forget`,
+    advice: `Its requests expire after 24 hours. To make live calls instead, cancel the batch at the provider, or POST /v1/provider-batches/${name}/forget`,
+    actions: [],
   }),
   alerts_failing: (name) => ({
     severity: 'warning',
     text: `The alert destination ${name} does not acknowledge what it is sent`,
     href: '/settings?tab=alerts',
-    fix: `Correct the receiver or the URL, then: holdfast alerts test ${name}`,
+    advice: 'Correct the receiver or its address.',
+    actions: [action('Then test it', { href: '/settings?tab=alerts', command: `holdfast alerts test ${name}` })],
   }),
 };
 
@@ -212,7 +284,6 @@ interface UsedBudget extends Pick<BudgetSettings, 'scope' | 'per' | 'limitMicros
   spentMicros: number;
   reservedMicros: number;
   isReached: boolean;
-  startsAt: string | null;
 }
 
 export function computeUsedPercent({ limitMicros, spentMicros, reservedMicros }: UsedBudget): number {
@@ -224,15 +295,18 @@ export function budgetItem(budget: UsedBudget): AttentionItem | null {
   const percent = computeUsedPercent(budget);
   if (percent < budget.warnPercent && !budget.isReached) return null;
   const isFull = budget.isReached || percent >= 100;
-  return {
-    kind: 'budget',
-    severity: isFull ? 'error' : 'warning',
-    text: `${Math.floor(percent)} % of the budget ${budgetName(budget)} is used${isFull ? '; turns wait for it' : ''}`,
-    count: 1,
-    since: budget.startsAt,
-    href: '/costs#budgets',
-    fix: 'Raise `limitUsd`, or wait for the next period.',
-  };
+  const words = withFix(
+    {
+      severity: isFull ? 'error' : 'warning',
+      text: `${Math.floor(percent)} % of the budget ${budgetName(budget)} is used${isFull ? '; the next turns wait for it, or fail' : ''}`,
+      href: '/costs#budgets',
+      advice: 'Wait for its next window, or raise its limit.',
+      actions: [RAISE_LIMIT],
+    },
+    null,
+  );
+  // Nothing waits for it yet: the trouble of the turns that do has their time.
+  return { kind: 'budget', count: 1, since: null, ...words };
 }
 
 function counted(count: number, one: string): string {

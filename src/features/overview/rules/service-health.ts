@@ -66,19 +66,43 @@ export const MCP_LOST_MS = 30_000;
 /** A server that has been due for this time is not asked any more, in milliseconds. */
 export const MCP_ASKED_MS = 300_000;
 
+/** Something that can be done about a trouble. */
+export interface FixAction {
+  /** What it does, for people. */
+  text: string;
+  /** The path of the screen where it is done; null: it is done elsewhere. */
+  href: string | null;
+  /** The command that does it; null: there is none. */
+  command: string | null;
+}
+
+const MCP_SCREEN = '/settings?tab=mcp';
+
 /** How a trouble is shown. */
-export interface HealthWords {
+export interface TroubleWords {
   severity: 'error' | 'warning';
   text: string;
   /** The path of the screen that shows it. */
   href: string;
-  /** What to do next. */
+  /** What to do next, without what `actions` have. */
+  advice: string;
+  actions: readonly FixAction[];
+}
+
+/** The same, and what to do next in one text. */
+export interface HealthWords extends TroubleWords {
   fix: string;
 }
 
+/** Adds the detail of the fact to its words, and what to do next as one text. */
+export function withFix(words: TroubleWords, detail: string | null): HealthWords {
+  const commands = words.actions.flatMap(({ text, command }) => (command === null ? [] : [`${text}: ${command}`]));
+  const fix = [words.advice, ...(commands.length === 0 ? [] : [commands.join('; ')])].join(' ');
+  return { ...words, text: detail === null ? words.text : `${words.text}: ${detail}`, fix };
+}
+
 export function wordsOfHealth({ kind, name, count, detail }: Omit<HealthFact, 'since'>): HealthWords {
-  const words = WORDS[kind](name, count, detail ?? '');
-  return detail === null ? words : { ...words, text: `${words.text}: ${detail}` };
+  return withFix(WORDS[kind](name, count, detail ?? ''), detail);
 }
 
 /** What everyone may read of a fact, who needs no key for it. */
@@ -91,117 +115,166 @@ export function isTrouble(kind: HealthKind): kind is (typeof TROUBLE_KINDS)[numb
   return (TROUBLE_KINDS as readonly HealthKind[]).includes(kind);
 }
 
-const START_WORKER = 'Start a worker: holdfast start --roles worker';
+/** Something that is done on a screen, by a command, or both. */
+export const action = (text: string, { href = null, command = null }: Partial<Omit<FixAction, 'text'>>): FixAction => ({
+  text,
+  href,
+  command,
+});
 
-const WORDS: Readonly<Record<HealthKind, (name: string, count: number, detail: string) => HealthWords>> = {
+export const START_WORKER = action('Start a worker', { command: 'holdfast start --roles worker' });
+export const START_SCHEDULER = action('Start a scheduler', { command: 'holdfast start --roles scheduler' });
+const SEE_PROCESSES = action('See the processes', { href: '/processes', command: 'holdfast workers list' });
+const SEE_WAITING = action('See what waits', { href: '/waiting', command: 'holdfast waiting' });
+export const RAISE_LIMIT = action('Raise its limit', { href: '/costs#budgets', command: 'holdfast budgets list' });
+const SEE_DELIVERIES = action('See their last answers', {
+  href: '/deliveries?status=pending',
+  command: 'holdfast deliveries list --status pending',
+});
+
+const WORDS: Readonly<Record<HealthKind, (name: string, count: number, detail: string) => TroubleWords>> = {
   model_away: (name, count) => ({
     severity: 'error',
     text: `The provider ${name} does not answer; ${turnsWait(count)} for it`,
     href: '/waiting?reason=model_away',
-    fix: 'The turns resume when the provider answers. Check the network and the status page of the provider, or configure `fallbacks`.',
+    advice:
+      'The turns resume when the provider answers. Check the network and the status page of the provider, or configure fallbacks.',
+    actions: [{ ...SEE_WAITING, href: '/waiting?reason=model_away' }],
   }),
   model_wrong_address: (name, count) => ({
     severity: 'error',
     text: `At the address of the provider ${name}, something else answers; ${turnsWait(count)} for it`,
     href: '/waiting?reason=model_wrong_address',
-    fix: `Correct \`models.providers.${name}.baseUrl\`; "holdfast models probe ${name}" tests it.`,
+    advice: `Correct models.providers.${name}.baseUrl, then test it.`,
+    actions: [
+      { ...SEE_WAITING, href: '/waiting?reason=model_wrong_address' },
+      action('Test it', { command: `holdfast models probe ${name}` }),
+    ],
   }),
   model_limited: (name, count) => ({
     severity: 'warning',
     text: `The provider ${name} limits calls; ${turnsWait(count)} until it accepts them again`,
     href: '/waiting',
-    fix: 'The turns resume by themselves. If this is frequent, set `models.limits` below the limits of the provider.',
+    advice: 'The turns resume by themselves. If this is frequent, set models.limits below the limits of the provider.',
+    actions: [SEE_WAITING],
   }),
   budget_reached: (name, count) => ({
     severity: 'error',
     text: `The budget ${name} is reached; ${turnsWait(count)} for it`,
     href: '/costs#budgets',
-    fix: 'Raise `limitUsd`, or wait for the next period.',
+    advice: 'The turns resume when its next window begins, or when its limit is raised.',
+    actions: [RAISE_LIMIT],
   }),
   paused: (name) => ({
     severity: 'warning',
     text: `${name === '' ? 'Everything' : `The ${name}`} is paused by an operator`,
     href: '/waiting',
-    fix: `To resume: holdfast resume${name === '' ? '' : `, with the options of the pause (${name})`}`,
+    advice: 'Messages wait until it is resumed.',
+    actions: [
+      action('Resume', {
+        href: '/waiting',
+        command: ['holdfast resume', ...name.split(', ').map((scope) => (scope === '' ? '' : `--${scope}`))]
+          .join(' ')
+          .trim(),
+      }),
+    ],
   }),
   queue_unreachable: (_, count) => ({
     severity: 'warning',
     text: `${count === 1 ? '1 process' : `${count} processes`} cannot reach the queue; workers look for due sessions in the database, with a short delay`,
     href: '/processes',
-    fix: 'Start the server of the queue again: that of REDIS_URL, or the database if REDIS_URL is not set.',
+    advice: 'Start the server of the queue again: that of REDIS_URL, or the database if REDIS_URL is not set.',
+    actions: [SEE_PROCESSES],
   }),
   no_worker: (lane, count) => ({
     severity: 'error',
     text: `No worker serves the lane ${lane}; ${sessions(count)} work in it`,
     href: `/waiting?lane=${lane}`,
-    fix: `${START_WORKER} (with HOLDFAST_CONCURRENCY over 0 for the lane)`,
+    advice: 'Start a worker with HOLDFAST_CONCURRENCY over 0 for the lane.',
+    actions: [SEE_PROCESSES, START_WORKER],
   }),
   no_scheduler: (_, count) => ({
     severity: 'error',
     text: `No scheduler is running; ${count === 1 ? '1 cron, delayed message or batch waits' : `${count} crons, delayed messages and batches wait`} for one`,
     href: '/processes',
-    fix: 'Start a process with the scheduler role: holdfast start --roles scheduler',
+    advice: 'Start a process with the scheduler role.',
+    actions: [SEE_PROCESSES, START_SCHEDULER],
   }),
   reconciler_stalled: (name) => ({
     severity: 'error',
     text: `The reconciler of the process ${name} has not completed a round for ten intervals`,
     href: '/processes',
-    fix: 'Look for "Part of a reconciler round failed" in its log, and restart the process if the database answers.',
+    advice: 'Look for "Part of a reconciler round failed" in its log, and restart the process if the database answers.',
+    actions: [SEE_PROCESSES],
   }),
   files_hang: (name) => ({
     severity: 'error',
     text: `A file system does not answer a process: ${name}`,
     href: '/processes',
-    fix: 'Check the mount of this path: the server of an NFS mount, or the process that serves a FUSE mount. Tools and turns that need files fail or wait in this process until it answers; restart the process to move its turns to another one.',
+    advice:
+      'Check the mount of this path: the server of an NFS mount, or the process that serves a FUSE mount. Tools and turns that need files fail or wait in this process until it answers; restart the process to move its turns to another one.',
+    actions: [SEE_PROCESSES],
   }),
   outbox_stalled: (channel, count) => ({
     severity: 'error',
     text: `${deliveries(count)} through ${channel} ${count === 1 ? 'is' : 'are'} overdue`,
     href: '/deliveries?status=pending',
-    fix: START_WORKER,
+    advice: 'No worker sends them.',
+    actions: [SEE_PROCESSES, START_WORKER],
   }),
   deliveries_failing: (destination, count) => ({
     severity: 'warning',
     text: `${deliveries(count)} to ${destination} ${count === 1 ? 'has failed and is' : 'have failed and are'} retried`,
     href: '/deliveries?status=pending',
-    fix: 'Repair the receiver: "holdfast deliveries list --status pending" shows its last answers. "holdfast deliveries send-now <id>" then sends one now, and the others after it.',
+    advice: 'Repair the receiver, then send one now; the others follow it.',
+    actions: [SEE_DELIVERIES, action('Send one now', { command: 'holdfast deliveries send-now <id>' })],
   }),
   versions_differ: (versions) => ({
     severity: 'warning',
     text: `Processes of different versions are running: ${versions}`,
     href: '/processes',
-    fix: 'Finish the deployment: restart the processes of the older version.',
+    advice: 'Finish the deployment: restart the processes of the older version.',
+    actions: [SEE_PROCESSES],
   }),
   clock_off: (name) => ({
     severity: 'warning',
     text: `The clock of a process is ahead of the clock of the database: ${name}`,
     href: '/processes',
-    fix: 'Synchronise the clocks (NTP): times in logs and prompts are wrong. Locks are not affected.',
+    advice: 'Synchronise the clocks (NTP): times in logs and prompts are wrong. Locks are not affected.',
+    actions: [SEE_PROCESSES],
   }),
   events_held: (session) => ({
     severity: 'error',
     text: `An open transaction holds back live events: session ${session}`,
     href: '/events',
-    fix: 'If the transaction is not needed, end it: "select pg_terminate_backend(<process id>)", or "rollback prepared" for a prepared transaction.',
+    advice:
+      'If the transaction is not needed, end it in PostgreSQL with pg_terminate_backend and its process id, or with "rollback prepared" if it is prepared.',
+    actions: [],
   }),
   mcp_lost: (name) => ({
     severity: 'error',
-    text: `The MCP server ${name} does not answer, so calls of its tools fail`,
-    href: '/settings?tab=mcp',
-    fix: `Start the server, or correct mcp.servers.${name} and restart the workers. To ask it now: holdfast mcp probe ${name}`,
+    text: `The MCP server ${name} cannot be used, so calls of its tools fail`,
+    href: MCP_SCREEN,
+    advice: `Start the server, or correct mcp.servers.${name} and restart the workers.`,
+    actions: [action('Ask it now', { href: MCP_SCREEN, command: `holdfast mcp probe ${name}` })],
   }),
   mcp_unconfined: (name, _, reason) => ({
     severity: 'warning',
     text: `The MCP server ${name} does not run in the sandbox as it should`,
-    href: '/settings?tab=mcp',
-    fix: `${sandboxStep(reason)} If it may run outside, set mcp.servers.${name}.sandbox to "off".`,
+    href: MCP_SCREEN,
+    advice: `${sandboxStep(reason)} If it may run outside, set mcp.servers.${name}.sandbox to "off".`,
+    actions: [action('See where the servers run', { href: MCP_SCREEN, command: 'holdfast mcp list' })],
   }),
-  calls_unknown: (tool, count) => ({
-    severity: 'error',
-    text: `${count === 1 ? `1 call of ${tool} has` : `${count.toLocaleString('en-US')} calls of ${tool} have`} an unknown outcome: ${count === 1 ? 'it' : 'each'} may or may not have taken effect`,
-    href: `/turns?callStatus=unknown&tool=${encodeURIComponent(tool)}`,
-    fix: `Check what each has done, then acknowledge this problem. To list them: holdfast turns list --call-status unknown --tool ${tool}`,
-  }),
+  calls_unknown: (tool, count) => {
+    const href = `/turns?callStatus=unknown&tool=${encodeURIComponent(tool)}`;
+    return {
+      severity: 'error',
+      text: `${count === 1 ? `1 call of ${tool} has` : `${count.toLocaleString('en-US')} calls of ${tool} have`} an unknown outcome: ${count === 1 ? 'it' : 'each'} may or may not have taken effect`,
+      href,
+      advice: 'Check what each has done, then acknowledge this problem.',
+      actions: [action('List them', { href, command: `holdfast turns list --call-status unknown --tool ${tool}` })],
+    };
+  },
 };
 
 function turnsWait(count: number): string {

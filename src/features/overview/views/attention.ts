@@ -8,7 +8,7 @@ import { sessionNamesSql, sessionTitle, type NamesRow } from '../../../kernel/vi
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { viewQuery } from '../../../database/literal-query.ts';
 import { isPausedSql } from '../../../kernel/queue/pause-sql.ts';
-import { DECIDED_FACTS_SQL, factSql, NAMES_MAX } from './service-health.ts';
+import { DECIDED_FACTS_SQL, factSql, hasWorkerSql, NAMES_MAX } from './service-health.ts';
 
 const LOST_SQL = `clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond'`;
 
@@ -32,7 +32,7 @@ facts as (
   group by tool order by count(*) desc limit ${NAMES_MAX})
   union all (${factSql('pairing', "p.channel || '/' || p.account", 'count(*)', 'min(p.created_at)')}
   from holdfast.pairings p where p.status = 'open' and p.expires_at > clock_timestamp() group by p.channel, p.account limit ${NAMES_MAX})
-  union all (${factSql('channel_lost', "a.channel || '/' || a.account", '1', 'null::timestamptz')}
+  union all (${factSql('channel_lost', "a.channel || '/' || a.account", '1', 'null::timestamptz', { detail: 'a.last_error' })}
   from holdfast.channel_accounts a where a.last_error is not null and not a.is_paused and a.lease_expires_at > clock_timestamp() limit ${NAMES_MAX})
   union all (${factSql('worker_silent', 'w.name', '1', 'w.seen_at')}
   from silent w where w.place > (
@@ -40,7 +40,7 @@ facts as (
   ) order by w.seen_at desc limit ${NAMES_MAX})
   union all (${factSql('lock_expired', 's.key', '1', 's.lease_expires_at', { names: sessionNamesSql('s') })}
   from holdfast.doorbells d cross join lateral (select * from holdfast.sessions where id = d.session_id limit 1) as s
-  where s.owner is not null and s.lease_expires_at < clock_timestamp() - interval '1 minute' and not ${isPausedSql('s')} order by s.lease_expires_at limit ${NAMES_MAX})
+  where s.owner is not null and s.lease_expires_at < clock_timestamp() - interval '1 minute' and not ${isPausedSql('s')} and ${hasWorkerSql('s.lane')} order by s.lease_expires_at limit ${NAMES_MAX})
   union all (${factSql('cron_missed', 'c.id::text', 'missed.count', 'missed.since', { names: 'to_json(c.name)' })}
   from holdfast.crons c cross join lateral (
     select count(*) as count, min(f.scheduled_for) as since from holdfast.cron_fires f

@@ -46,6 +46,10 @@ const RUNNING_SQL = `w.seen_at >= ${agoSql(WORKER_LOST_MS)}`;
 const IS_ASKED_SQL = `s.due_at > ${agoSql(MCP_ASKED_MS)}`;
 const WORKING_SQL = `${RUNNING_SQL} and w.draining_at is null`;
 
+/** SQL of whether a process runs turns of a lane. */
+export const hasWorkerSql = (lane: string): string =>
+  `exists (select from holdfast.workers w where ${WORKING_SQL} and (w.lanes -> ${lane} ->> 'slots')::int > 0)`;
+
 /**
  * What open turns are parked for; they are read once, because an outage can park very many. Some
  * wait for a model: its provider counts. A batch that has reached its own cap is no trouble of the
@@ -104,8 +108,7 @@ const healthFactsSql = (withDecided: boolean): string => `${PARKED_SQL}
       where d.lane = lanes.lane and d.due_at < ${agoSql(WORK_UNSERVED_MS)} and not ${isPausedSql('s')} limit ${COUNT_MAX}
     ) as due
   ) as work
-  where work.count > 0 and not exists (
-    select from holdfast.workers w where ${WORKING_SQL} and (w.lanes -> lanes.lane ->> 'slots')::int > 0))
+  where work.count > 0 and not ${hasWorkerSql('lanes.lane')})
   union all (${factSql('no_scheduler', "'scheduler'", 'due.count', "(select max(w.seen_at) from holdfast.workers w where 'scheduler' = any (w.roles))")}
   from (
     select count(*) as count from (

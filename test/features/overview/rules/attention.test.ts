@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest';
 import {
   type AttentionFact,
+  type AttentionItem,
   ATTENTION_KINDS,
   attentionItem,
   attentionState,
   budgetItem,
   compareAttention,
+  isExplained,
+  KINDS_BY_WEIGHT,
 } from '../../../../src/features/overview/rules/attention.ts';
 import { toPoints, computeRates } from '../../../../src/features/overview/rules/figures.ts';
 import { toProviders } from '../../../../src/features/overview/rules/providers.ts';
@@ -15,6 +18,12 @@ test.each(ATTENTION_KINDS)('%s has a text, a place and something to do', (kind) 
   expect(item.text).not.toBe('');
   expect(item.href).toMatch(/^\//);
   expect(item.fix).toMatch(/^[A-Z]/);
+  for (const { text, href, command } of item.actions) {
+    expect(text).toMatch(/^[A-Z]/);
+    expect(href ?? command, text).toMatch(/^(?:\/|holdfast )/);
+    expect(item.advice, text).not.toContain('holdfast ');
+  }
+  expect(`${item.text} ${item.fix}`, 'it is shown as it is').not.toMatch(/[`<>]/);
 });
 
 test('a silent worker is reported without a promise that there are others', () => {
@@ -44,22 +53,43 @@ test('an acknowledgement holds for what had begun before it, and a snooze until 
   expect(state({ since: '2026-01-03T00:00:00.000Z' }, { until: '2026-01-04T00:00:00.000Z' })).toBe('snoozed');
 });
 
-test('open problems stand first, errors before warnings, and of the same weight the oldest before the newer ones', () => {
+test('open problems stand first, then what keeps most from working, then the oldest', () => {
   const at = (day: number) => `2026-01-0${day}T00:00:00.000Z`;
-  const problem = (state: 'open' | 'snoozed', severity: 'error' | 'warning', since: string | null) => {
-    return { state, severity, since };
+  const problem = (state: 'open' | 'snoozed', kind: AttentionItem['kind'], since: string | null) => {
+    return { state, kind, since };
   };
   const sorted = [
-    problem('open', 'error', at(1)),
-    problem('open', 'error', at(3)),
-    problem('open', 'error', null),
-    problem('open', 'warning', at(2)),
-    problem('open', 'warning', at(4)),
-    problem('snoozed', 'error', at(1)),
-    problem('snoozed', 'warning', null),
+    problem('open', 'dependency', null),
+    problem('open', 'no_worker', at(4)),
+    problem('open', 'model_away', at(5)),
+    problem('open', 'queue_unreachable', at(3)),
+    problem('open', 'budget_reached', at(2)),
+    problem('open', 'deliveries_failing', at(1)),
+    problem('open', 'deliveries_failing', at(2)),
+    problem('open', 'deliveries_failing', null),
+    problem('open', 'dead_letters', at(1)),
+    problem('snoozed', 'no_worker', at(1)),
   ];
-  const mixed = [6, 2, 4, 0, 5, 1, 3].map((n) => sorted[n]!);
-  expect(mixed.toSorted(compareAttention)).toEqual(sorted);
+  expect(sorted.toReversed().toSorted(compareAttention)).toEqual(sorted);
+  expect(KINDS_BY_WEIGHT.flat().toSorted()).toEqual([...ATTENTION_KINDS, 'budget'].toSorted());
+});
+
+test.each([
+  ['model_blocked a/x', 'model_limited a', true],
+  ['model_blocked a/x', 'model_away b', false],
+  ['model_limited a', 'model_away a', true],
+  ['dependency queue', 'queue_unreachable queue', true],
+  ['dependency storage', 'queue_unreachable queue', false],
+  ['budget all per day', 'budget_reached all per day', true],
+  ['cron_late 1', 'no_scheduler scheduler', true],
+  ['deliveries_failing telegram', 'channel_lost telegram/main', true],
+  ['deliveries_failing webhook host', 'channel_lost telegram/main', false],
+])('%s beside %s is no line of its own: %s', (one, other, isLeftOut) => {
+  const named = (text: string) => {
+    const [kind = '', ...name] = text.split(' ');
+    return { kind: kind as AttentionItem['kind'], name: name.join(' ') };
+  };
+  expect(isExplained(named(one), [named(one), named(other)] as AttentionFact[])).toBe(isLeftOut);
 });
 
 test('a budget needs a person from its own percentage on, and is an error when it is full', () => {
@@ -69,14 +99,16 @@ test('a budget needs a person from its own percentage on, and is an error when i
     limitMicros: 100,
     warnPercent: 80,
     isReached: false,
-    startsAt: null,
   };
   expect(budgetItem({ ...budget, spentMicros: 70, reservedMicros: 9 })).toBeNull();
   expect(budgetItem({ ...budget, spentMicros: 70, reservedMicros: 15 })).toMatchObject({
     severity: 'warning',
     text: '85 % of the budget all per day is used',
   });
-  expect(budgetItem({ ...budget, spentMicros: 100, reservedMicros: 0 })).toMatchObject({ severity: 'error' });
+  expect(budgetItem({ ...budget, spentMicros: 100, reservedMicros: 0 })).toMatchObject({
+    severity: 'error',
+    since: null,
+  });
 });
 
 const minute = (n: number, more: object = {}) => ({

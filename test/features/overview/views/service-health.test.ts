@@ -230,7 +230,7 @@ test('an MCP server is named after two failed tries or 30 s, with the reason, wh
   expect(await troubles(), 'an earlier version counts no tries').toEqual(named);
   const [fact] = (await readServiceHealth(rig.database.reads)).filter(({ kind }) => kind === 'mcp_lost');
   expect(wordsOfHealth(fact!).text).toBe(
-    'The MCP server wiki does not answer, so calls of its tools fail: connect ECONNREFUSED',
+    'The MCP server wiki cannot be used, so calls of its tools fail: connect ECONNREFUSED',
   );
   expect(noteOfHealth(fact!), 'everyone may read it').not.toContain('ECONNREFUSED');
   expect((await readScrapeFigures(rig.database.reads)).mcpServers).toEqual({ notes: 'connected', wiki: 'lost' });
