@@ -93,7 +93,7 @@ type Kind = AttentionItem['kind'];
 export const KINDS_BY_WEIGHT: readonly (readonly Kind[])[] = [
   ['dependency'],
   ['no_worker', 'worker_silent', 'lock_expired', 'reconciler_stalled', 'files_hang'],
-  ['model_away', 'model_limited', 'model_blocked'],
+  ['model_away', 'model_wrong_address', 'model_limited', 'model_blocked'],
   ['queue_unreachable', 'no_scheduler', 'cron_late', 'paused', 'events_held'],
   ['budget_reached', 'budget'],
   ['channel_lost', 'outbox_stalled', 'deliveries_failing', 'alerts_failing'],
@@ -128,8 +128,8 @@ const ofOwner = (name: string): string => name.split('/', 1)[0] ?? '';
 /** Troubles that others explain, if both are of the same. */
 const EXPLAINED: Partial<Record<Kind, { by: readonly Kind[]; of: (name: string) => string }>> = {
   dependency: { by: ['queue_unreachable'], of: ofName },
-  model_limited: { by: ['model_away'], of: ofName },
-  model_blocked: { by: ['model_away', 'model_limited'], of: ofOwner },
+  model_limited: { by: ['model_away', 'model_wrong_address'], of: ofName },
+  model_blocked: { by: ['model_away', 'model_wrong_address', 'model_limited'], of: ofOwner },
   cron_late: { by: ['no_scheduler'], of: ofAny },
   budget: { by: ['budget_reached'], of: ofName },
   deliveries_failing: { by: ['channel_lost'], of: ofOwner },

@@ -226,8 +226,8 @@ const WORDS: Readonly<Record<HealthKind, (name: string, count: number, detail: s
     severity: 'warning',
     text: `${deliveries(count)} to ${destination} ${count === 1 ? 'has failed and is' : 'have failed and are'} retried`,
     href: '/deliveries?status=pending',
-    advice: 'Repair the receiver, then send one now; the others follow it.',
-    actions: [SEE_DELIVERIES, action('Send one now', { command: 'holdfast deliveries send-now <id>' })],
+    advice: 'Repair the receiver, then send one of them now; the others follow it.',
+    actions: [SEE_DELIVERIES],
   }),
   versions_differ: (versions) => ({
     severity: 'warning',
