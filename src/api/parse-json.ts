@@ -3,6 +3,8 @@
 // them, or a later reader would).
 import { isUtf8 } from 'node:buffer';
 import { cutHead } from '../core/text.ts';
+import { describeAllowed, describeFault, IN_WORDS } from '../config/check-input.ts';
+import { describeValue } from '../config/config-error.ts';
 import { parseKeepingIntegers, holdsKeptInteger, isKeptInteger, roundedIntegers } from '../core/json.ts';
 import { Problem, type FieldError, type ProblemCode, notFound } from './problem.ts';
 import type { z } from 'zod';
@@ -17,7 +19,7 @@ export function parseJson(body: Buffer, depthMax: number): unknown {
   try {
     value = parseKeepingIntegers(text);
   } catch (error) {
-    throw new Problem('invalid_json', `The body is not valid JSON: ${describeFault(text, error as Error)}.`, {
+    throw new Problem('invalid_json', `The body is not valid JSON: ${describeSyntax(text, error as Error)}.`, {
       cause: error,
     });
   }
@@ -28,7 +30,7 @@ export function parseJson(body: Buffer, depthMax: number): unknown {
 /** What the parser says, without the part of the body that it quotes in some messages (G31). */
 const FAULT = /^Unexpected token '.'|^Unexpected end of JSON input|^.+ JSON at position \d+.*/su;
 
-function describeFault(text: string, { message }: Error): string {
+function describeSyntax(text: string, { message }: Error): string {
   if (text.startsWith('\ufeff')) return 'it begins with a byte order mark';
   return FAULT.exec(message)?.[0] ?? 'it cannot be parsed';
 }
@@ -156,7 +158,8 @@ export function parseWith<Schema extends z.ZodType>(
 
 type Checked<Data> = { isValid: true; data: Data } | { isValid: false; errors: FieldError[] };
 
-const OUT_OF_RANGE = `Out of range: expected an integer from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`;
+/** Of numbers that a field would round. */
+const IN_RANGE = `a whole number from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}, or a text`;
 
 /**
  * The value as the schema returns it, or its faults. A kept integer is an object, so the schema
@@ -165,16 +168,15 @@ const OUT_OF_RANGE = `Out of range: expected an integer from ${Number.MIN_SAFE_I
  */
 export function checkFields<Schema extends z.ZodType>(schema: Schema, value: unknown): Checked<z.output<Schema>> {
   const hasKept = holdsKeptInteger(value);
-  const rounded = schema.safeParse(hasKept ? roundedIntegers(value) : value);
+  const rounded = schema.safeParse(hasKept ? roundedIntegers(value) : value, IN_WORDS);
   if (!rounded.success) {
     const issues = withoutWiderBounds(rounded.error.issues);
     return { isValid: false, errors: issues.flatMap((issue) => toFieldErrors(issue, value)) };
   }
-  const result = hasKept ? schema.safeParse(value) : rounded;
+  const result = hasKept ? schema.safeParse(value, IN_WORDS) : rounded;
   if (result.success) return { isValid: true, data: result.data };
   // A field takes the number, and would round it.
-  const issues = result.error.issues.map((issue) => ({ ...issue, message: OUT_OF_RANGE }));
-  return { isValid: false, errors: issues.flatMap((issue) => toFieldErrors(issue, value)) };
+  return { isValid: false, errors: result.error.issues.flatMap((issue) => toFieldErrors(issue, value, IN_RANGE)) };
 }
 
 /** Without the bounds of all integers where the field has narrower ones: zod reports both. */
@@ -186,8 +188,10 @@ function withoutWiderBounds(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIss
   });
 }
 
-/** The messages for the client about a fault of a schema. */
-function toFieldErrors(issue: z.core.$ZodIssue, value: unknown): FieldError[] {
+/**
+ * The messages for the client about a fault of a schema. `allowed`: in place of what it says itself.
+ */
+function toFieldErrors(issue: z.core.$ZodIssue, value: unknown, allowed?: string): FieldError[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({ path: formatField([...issue.path, key]), message: 'unknown field' }));
   }
@@ -196,22 +200,23 @@ function toFieldErrors(issue: z.core.$ZodIssue, value: unknown): FieldError[] {
     const below = branches.flat().map((one) => ({ ...one, path: [...issue.path, ...one.path] }));
     // A kept integer in the value is the fault, whichever branch finds it.
     const closest = below.find(({ path }) => isKeptInteger(valueAt(value, path))) ?? below[0];
-    if (closest !== undefined && closest.path.length > issue.path.length) return toFieldErrors(closest, value);
+    if (closest !== undefined && closest.path.length > issue.path.length)
+      return toFieldErrors(withAllValues(closest, below), value, allowed);
   }
-  return [{ path: formatField(issue.path), message: formatMessage(issue, value) }];
+  const path = formatField(issue.path);
+  // The schema has seen a rounded number.
+  const input = valueAt(value, issue.path);
+  const message = allowed === undefined ? null : `is ${describeValue(path, input)}; allowed: ${allowed}`;
+  return [{ path, message: message ?? describeFault(issue, path, input) }];
 }
 
-const DIGITS_MAX = 40;
-
-/**
- * The message of the schema, with the digits of a kept integer: the schema has seen a rounded
- * number.
- */
-function formatMessage({ path, message }: z.core.$ZodIssue, value: unknown): string {
-  const at = valueAt(value, path);
-  if (!isKeptInteger(at)) return message;
-  const digits = at.rawJSON.length > DIGITS_MAX ? `${at.rawJSON.slice(0, DIGITS_MAX)}…` : at.rawJSON;
-  return `${message.replace(/, received number$/, '')}, received number ${digits}`;
+/** A value that no branch of a union allows, with those that its branches do. */
+function withAllValues(issue: z.core.$ZodIssue, branches: readonly z.core.$ZodIssue[]): z.core.$ZodIssue {
+  if (issue.code !== 'invalid_value') return issue;
+  const path = formatField(issue.path);
+  const alike = branches.filter((one) => one.code === 'invalid_value' && formatField(one.path) === path);
+  const values = alike.flatMap((one) => (one.code === 'invalid_value' ? one.values : []));
+  return { ...issue, values, message: describeAllowed({ ...issue, values }) };
 }
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import type { OperationFunctions } from '../client/create-client.ts';
 import type { AnswerOf, ApiClient, ClientFlags } from './api-client.ts';
-import type { ExitCode } from './cli-error.ts';
+import { notFound, type ExitCode } from './cli-error.ts';
 import { noteNextPage, printTable } from './print.ts';
 import type { TableColumn } from './table.ts';
 import type { Terminal } from './terminal.ts';
@@ -143,6 +143,15 @@ export function prints<Id extends keyof OperationFunctions, Input extends object
   };
 }
 
+/** Throws that the session or the agent of an empty list does not exist: a wrong name lists nothing. */
+async function requireNamed(named: { session?: unknown; agent?: unknown }, api: ApiClient): Promise<void> {
+  if (typeof named.session === 'string') await api.getSession({ key: named.session });
+  if (typeof named.agent !== 'string') return;
+  const { items } = await api.listAgents();
+  if (!items.some(({ id }) => id === named.agent))
+    throw notFound(`there is no agent ${named.agent} in the configuration`, '"holdfast config show" shows the agents');
+}
+
 /** The operations that answer a list. */
 type ListId = {
   [Id in keyof OperationFunctions]: AnswerOf<Id> extends { items: readonly unknown[] } ? Id : never;
@@ -167,6 +176,7 @@ export function lists<Id extends ListId, Input extends object>(
     const answer = await api.call(id, input);
     // `ListId` says that of each of them.
     const list = answer as { items: ItemOf<Id>[]; nextCursor?: string | null };
+    if (list.items.length === 0) await requireNamed(input, api);
     printTable(list, columns(terminal, input), terminal);
     note?.(answer, terminal);
     noteNextPage(list, terminal, none);

@@ -75,7 +75,7 @@ function explainStatus(
     case 404:
       return [
         EXIT.notFound,
-        `check the name; "holdfast ${code === 'unknown_agent' ? 'config show' : listCommand(problem)}" shows the existing ones`,
+        `check the name; "holdfast ${code === 'unknown_agent' ? LISTS['agents'] : listCommand(problem)}" shows the existing ones`,
       ];
     case 409:
     case 422:
@@ -125,17 +125,22 @@ const SHOWN: Readonly<Record<string, string>> = {
 };
 
 const LISTS: Readonly<Record<string, string>> = {
+  agents: 'config show',
   'alert-destinations': 'alerts list',
   approvals: 'approvals list',
   attention: 'attention list',
   batches: 'batch list',
   'bulk-actions': 'bulk list',
   budgets: 'budgets list',
+  channels: 'channels list',
   crons: 'cron list',
   'dead-letters': 'dead list',
   deliveries: 'deliveries list',
   keys: 'keys list',
+  mcp: 'mcp list',
   messages: 'messages list',
+  pairings: 'pairing list',
+  subagents: 'subagents list <session>',
   turns: 'turns list',
   workers: 'workers list',
 };

@@ -1,6 +1,7 @@
 // The command line, made of the rows of the commands. Only the file of the word that is called is
 // loaded.
-import { Argument, Command, Help, Option } from 'commander';
+import { Argument, Command, Help, InvalidArgumentError, Option } from 'commander';
+import { describeChoices } from '../config/config-error.ts';
 import { EXIT, EXIT_CODES_HELP, type ExitCode } from './cli-error.ts';
 import type { CommandFile, CommandRow, GlobalFlags, Words } from './command.ts';
 import { holdfastVersion } from './holdfast-version.ts';
@@ -97,7 +98,7 @@ function addCommand(command: Command, row: CommandRow, run: RunRow): void {
   const readers = Object.entries(row.takes ?? {}).map(([name, [flags, description = '', how, preset]]) => {
     const taken = flags.startsWith('-') ? new Option(flags, description) : new Argument(flags, description);
     if (typeof how === 'function') taken.argParser<unknown>((text, before) => how(text, before as never));
-    else if (how !== undefined) taken.choices(how);
+    else if (how !== undefined) taken.choices(how).argParser((text: string) => parseChoice(text, how));
     if (preset !== undefined && (taken instanceof Argument || taken.required)) taken.default(preset);
     if (taken instanceof Option) {
       command.addOption(taken);
@@ -109,6 +110,11 @@ function addCommand(command: Command, row: CommandRow, run: RunRow): void {
     return { name, read: (): unknown => command.processedArgs[at] };
   });
   command.action(() => run(row, command, Object.fromEntries(readers.map(({ name, read }) => [name, read()]))));
+}
+
+function parseChoice(text: string, choices: readonly string[]): string {
+  if (choices.includes(text)) return text;
+  throw new InvalidArgumentError(`It must be one of ${describeChoices(text, choices)}.`);
 }
 
 // The kernel's words of the first level in the order of the help; those of features follow. Their

@@ -2,13 +2,16 @@
 // with its path, the value and what is allowed. Also the ways through the schema: the key that a
 // path names, and every key.
 import { z } from 'zod';
-import { findClosest, describeValue, type ConfigIssue } from './config-error.ts';
+import { describeChoices, findClosest, describeValue, type ConfigIssue } from './config-error.ts';
 
 /**
  * A configuration is read a few times in a process: compiling its schema would cost more than it
  * saves.
  */
-const CONTEXT = { reportInput: true, jitless: true };
+const CONTEXT = { error: describeAllowed, reportInput: true, jitless: true };
+
+/** For `safeParse`: what is wrong, in our words; `describeFault` makes a sentence of it. */
+export const IN_WORDS = { error: describeAllowed, reportInput: true };
 
 /** The value, without what is faulty in it. `nameOf` names a path in messages. */
 export function checked<Schema extends z.ZodType>(
@@ -43,7 +46,7 @@ function withoutFaults(value: unknown, issues: readonly z.core.$ZodIssue[]): unk
 function toIssues(issue: z.core.$ZodIssue, schema: z.ZodType, nameOf: (path: string) => string): ConfigIssue[] {
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKeyIssue(schema, issue.path, key));
   const path = nameOf(pathText(issue.path));
-  const allowed = describeAllowed(issue);
+  const { message: allowed } = issue;
   const value = describeValue(path, issue.input);
   return [
     { path: path === '' ? '(file)' : path, value: issue.input, allowed, message: `is ${value}; allowed: ${allowed}` },
@@ -65,33 +68,62 @@ function unknownKeyIssue(schema: z.ZodType, path: PropertyKey[], key: string): C
   };
 }
 
-/** The allowed values, as text, from the fault that zod found. */
-function describeAllowed(issue: z.core.$ZodIssue): string {
+const TYPES: Readonly<Record<string, string>> = {
+  int: 'a whole number',
+  string: 'a text',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'a list',
+  record: 'an object',
+  null: 'null',
+  never: 'nothing',
+};
+
+const FORMATS: Readonly<Record<string, string>> = {
+  uuid: 'a UUID',
+  datetime: 'a time such as "2026-01-31T09:00:00Z"',
+  url: 'a URL',
+};
+
+/**
+ * The allowed values, as text, from the fault that zod found: the words of every schema that has
+ * none of its own.
+ */
+export function describeAllowed(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return (
-        { int: 'a whole number', object: 'an object', array: 'a list', record: 'an object' }[
-          issue.expected as string
-        ] ?? `a ${issue.expected}`
-      );
+      return TYPES[issue.expected] ?? `a ${issue.expected}`;
     case 'invalid_value':
-      return issue.values.map((value) => JSON.stringify(value)).join(', ');
+      return describeChoices(issue.input, issue.values);
     case 'too_small':
-      return `at least ${issue.minimum}${formatUnit(issue.origin, Number(issue.minimum))}`;
+      return `${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}${formatUnit(issue.origin, Number(issue.minimum))}`;
     case 'too_big':
-      return `at most ${issue.maximum}${formatUnit(issue.origin, Number(issue.maximum))}`;
+      return `${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}${formatUnit(issue.origin, Number(issue.maximum))}`;
     case 'invalid_union':
       return unionText(issue.errors);
     case 'invalid_key':
-      return issue.issues.map(describeAllowed).join(', ');
+    case 'invalid_element':
+      return issue.issues.map(({ message }) => message).join(', ');
     case 'unrecognized_keys':
       return `no key ${issue.keys.join(', ')}`;
-    case 'invalid_element':
-    case 'invalid_format':
     case 'not_multiple_of':
+      return `a multiple of ${issue.divisor}`;
+    case 'invalid_format':
+      return FORMATS[issue.format] ?? `a text in the format ${issue.format}`;
     case 'custom':
-      return issue.message;
+      return 'another value';
   }
+}
+
+/**
+ * A fault as a sentence after its path: the value and what is allowed, or what the schema says in
+ * words of its own.
+ */
+export function describeFault(issue: z.core.$ZodIssue, path: string, value: unknown = issue.input): string {
+  if (issue.code === 'unrecognized_keys')
+    return `has unknown fields: ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}`;
+  if (issue.message !== describeAllowed(issue)) return issue.message;
+  return `is ${describeValue(path, value)}; allowed: ${issue.message}`;
 }
 
 /**
@@ -108,7 +140,7 @@ function unionText(branches: z.core.$ZodIssue[][]): string {
 
 function branchText(issue: z.core.$ZodIssue): string {
   const where = issue.path.length > 0 ? `${pathText(issue.path)}: ` : '';
-  return `${where}${describeAllowed(issue)}`;
+  return `${where}${issue.message}`;
 }
 
 function formatUnit(origin: string, amount: number): string {

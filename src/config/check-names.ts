@@ -3,7 +3,7 @@
 // loaded, any name passes that one of them may mean, and afterwards each is checked.
 import { DEFAULT_PROVIDER, modelOfRef, endOfModel } from '../core/models.ts';
 import { agentOf, agentOrFirst, factsOfModel, resolveModelRef, type AgentSettings } from './agent-settings.ts';
-import { findClosest, refuseFaults, type Refuse, collectFaults } from './config-error.ts';
+import { findClosest, hintFor, refuseFaults, type Refuse, collectFaults } from './config-error.ts';
 import { listServedProviders, setUpHint } from './providers.ts';
 import type { DeepPartial } from './schema-scalars.ts';
 import { mergeOver } from '../core/json.ts';
@@ -403,10 +403,4 @@ export function checkChannels({ channels, agents, bindings }: FileSettings, refu
               'an id of the platform, such as 123456789 or U0123ABCD; names can be changed by their bearers, and "open" as the policy lets everybody in',
             );
     }
-}
-
-function hintFor(name: string, known: readonly string[]): string {
-  const close = findClosest(name, known);
-  if (close !== undefined) return `did you mean ${JSON.stringify(close)}?`;
-  return known.length === 0 ? 'there is none' : `known: ${known.join(', ')}`;
 }

@@ -80,6 +80,21 @@ export function findClosest(name: string, candidates: readonly string[]): string
   return best !== undefined && best.distance <= allowance ? best.candidate : undefined;
 }
 
+/** For a name that is not known: the one that may have been meant, or all. */
+export function hintFor(name: string, known: readonly string[]): string {
+  const close = findClosest(name, known);
+  if (close !== undefined) return `did you mean ${JSON.stringify(close)}?`;
+  return known.length === 0 ? 'there is none' : `known: ${known.join(', ')}`;
+}
+
+/** Values of which one is allowed, with the one that may have been meant. */
+export function describeChoices(value: unknown, choices: readonly unknown[]): string {
+  const all = choices.map((choice) => JSON.stringify(choice)).join(', ');
+  const texts = choices.filter((choice) => typeof choice === 'string');
+  const close = typeof value === 'string' ? findClosest(value, texts) : undefined;
+  return close === undefined ? all : `${all} (did you mean ${JSON.stringify(close)}?)`;
+}
+
 function simplify(name: string): string {
   return cutHead(name, 100).toLowerCase().replaceAll(/[-_]/g, '');
 }

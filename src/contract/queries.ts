@@ -2,6 +2,7 @@
 // for the document.
 import { z } from 'zod';
 import type { Tags } from '../core/input-options.ts';
+import { describeChoices } from '../config/config-error.ts';
 import { uuid } from './fields.ts';
 
 const CURSOR_CHARS_MAX = 1000;
@@ -38,7 +39,12 @@ export function listText<const Values extends readonly string[]>(values: Values)
   return z
     .string()
     .refine((text) => text.split(',').every((value) => allowed.has(value)), {
-      error: `expected one or more of ${values.join(', ')}, separated by commas`,
+      error: ({ input }) => {
+        const unknown = String(input)
+          .split(',')
+          .find((value) => !allowed.has(value));
+        return `is ${JSON.stringify(input)}; allowed: one or more, separated by commas, of ${describeChoices(unknown, values)}`;
+      },
     })
     .transform((text) => text.split(','))
     .register(VALUES, { type: 'array', items: { type: 'string', enum: values } });

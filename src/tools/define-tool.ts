@@ -2,6 +2,7 @@
 // sends come from the same place, so they cannot disagree. The bytes of the specs are part of the
 // prompt cache's key and are pinned by a test.
 import { z } from 'zod';
+import { describeFault, IN_WORDS } from '../config/check-input.ts';
 import type { ToolSpec } from '../core/model-request.ts';
 import { errorOutcome, type Tool, type ToolCall, type ToolOutcome } from './tool.ts';
 
@@ -40,7 +41,7 @@ export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition
       if (named.kind === 'twice') {
         return errorOutcome(`${name}: ${named.field} and ${named.alias} differ; give ${named.field} alone`);
       }
-      const parsed = schema.safeParse(named.input);
+      const parsed = schema.safeParse(named.input, IN_WORDS);
       return parsed.success ? definition.run(parsed.data, call) : errorOutcome(`${name}: ${toFaults(parsed.error)}`);
     },
   };
@@ -71,6 +72,9 @@ function toJsonSchema(schema: z.ZodObject): ToolSpec['input_schema'] {
 /** `field: fault`, one for each fault; a fault of the whole input has no field in front. */
 export function toFaults(error: z.ZodError): string {
   return error.issues
-    .map((issue) => (issue.path.length === 0 ? issue.message : `${issue.path.join('.')}: ${issue.message}`))
+    .map((issue) => {
+      const path = issue.path.join('.');
+      return `${path === '' ? '' : `${path}: `}${describeFault(issue, path)}`;
+    })
     .join('; ');
 }

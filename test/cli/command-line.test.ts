@@ -75,7 +75,7 @@ test.each([
   [['send', 'main'], "missing required argument 'text'"],
   [['sessions', 'list', '--limt', '3'], "unknown option '--limt'\n(Did you mean --limit?)"],
   [['sessions', 'list', '--limit', '0'], 'It must be a whole number from 1 to 1000.'],
-  [['send', 'main', 'x', '--mode', 'shout'], 'Allowed choices are steer, followup'],
+  [['send', 'main', 'x', '--mode', 'shout'], 'It must be one of "steer", "followup"'],
   [['start', '--roles', 'api,chef'], '"chef" is not a role'],
 ])('%j is a usage error: exit 2, with a fix', async (args, words) => {
   const result = await run(args);

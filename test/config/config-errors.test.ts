@@ -30,7 +30,7 @@ describe('in the file', () => {
     ['{agents: {defaults: {maxSteps: 1.5}}}', 'agents.defaults.maxSteps is 1.5; allowed: a whole number'],
     [
       '{agents: {defaults: {promptMode: "ful"}}}',
-      'agents.defaults.promptMode is "ful"; allowed: "full", "minimal", "none"',
+      'agents.defaults.promptMode is "ful"; allowed: "full", "minimal", "none" (did you mean "full"?)',
     ],
     [
       '{api: {environment: "the second staging system"}}',
@@ -93,7 +93,7 @@ describe('in the file', () => {
       '{agents: {list: [{id: "A b"}]}}',
       'agents.list[0].id is "A b"; allowed: 1 to 64 characters of a-z 0-9 _ -, beginning with a letter or digit',
     ],
-    ['{agents: {list: [{}]}}', 'agents.list[0].id is missing; allowed: a string'],
+    ['{agents: {list: [{}]}}', 'agents.list[0].id is missing; allowed: a text'],
     [
       '{agents: {list: [{id: "a", contextPruning: {softTrimRatio: 0.9}}]}}',
       'agents.list[0].contextPruning.hardClearRatio is 0.5; allowed: at least softTrimRatio (0.9)',

@@ -425,8 +425,8 @@ describe('bad input is an error result that names the field', () => {
     ['a wrong type within a list', readTool, { file_path: 'a', view_range: [1, 'x'] }, 'read: view_range.1: '],
     ['an empty text', editTool, { file_path: 'a', old_string: '', new_string: '' }, 'edit: old_string: '],
     ['an unknown field', grepTool, { pattern: 'a', glob: 'b' }, '"glob"'],
-    ['no object', readTool, 'a.txt', 'read: Invalid input: expected object'],
-    ['nothing', readTool, undefined, 'read: Invalid input: expected object'],
+    ['no object', readTool, 'a.txt', 'read: is "a.txt"; allowed: an object'],
+    ['nothing', readTool, undefined, 'read: is missing; allowed: an object'],
   ])('%s', async (_title, tool, input, text) => {
     const outcome = await run(tool, input);
     expect(outcome.isError).toBe(true);

@@ -57,10 +57,26 @@ async function printLogs(options: Input, { terminal, flags }: Surroundings): Pro
     for (const name of logFilesIn(folder)) if (!tails.has(name)) tails.set(name, tail(join(folder, name), isWanted));
     const lines = (await Promise.all(Array.from(tails.values(), (read) => read()))).flat();
     for (const { line } of lines.toSorted((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0))) print(line);
-    if (options.follow !== true) return EXIT.ok;
+    if (options.follow !== true) {
+      if (lines.length === 0) refuseUnknown(options);
+      return EXIT.ok;
+    }
     await pause(POLL_MS, signal);
     if (signal.aborted) return EXIT.interrupted;
   }
+}
+
+/** A turn or a session that no line is about is a wrong name, or its lines were deleted. */
+function refuseUnknown({ turn, session }: Input): void {
+  const named = [
+    ...(turn === undefined ? [] : [`the turn ${turn}`]),
+    ...(session === undefined ? [] : [`the session ${session}`]),
+  ];
+  if (named.length === 0) return;
+  throw notFound(
+    `no line of the log files is about ${named.join(' of ')}`,
+    'check the name ("holdfast turns list", "holdfast sessions list"); each process keeps its own files, up to HOLDFAST_LOG_FILES',
+  );
 }
 
 interface LogLine {

@@ -7,15 +7,15 @@ import { printTable } from '../../cli/print.ts';
 import { findClosest } from '../../config/config-error.ts';
 
 /**
- * Exit codes for faults of the configuration and of the way to the provider; all others are
- * `failed`.
+ * Exit codes for names that do not exist, and for faults of the configuration and of the way to the
+ * provider; all others are `failed`.
  */
 const PROBE_EXITS: Partial<Record<ModelProbe['code'], ExitCode>> = {
   ok: EXIT.ok,
-  not_configured: EXIT.configuration,
+  not_configured: EXIT.notFound,
   key_refused: EXIT.configuration,
   wrong_address: EXIT.configuration,
-  model_unknown: EXIT.configuration,
+  model_unknown: EXIT.notFound,
   package_missing: EXIT.configuration,
   tls: EXIT.cannotReach,
   unreachable: EXIT.cannotReach,

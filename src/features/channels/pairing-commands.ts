@@ -60,7 +60,11 @@ async function findId(api: ApiClient, named: string): Promise<string> {
   const code = named.toUpperCase();
   const found =
     items.find((row) => row.code === code && row.status === 'open') ?? items.find((row) => row.code === code);
-  if (found === undefined) throw notFound(`pairing with the code ${code}`, 'see "holdfast pairing list"');
+  if (found === undefined)
+    throw notFound(
+      `no request has the code ${code}`,
+      '"holdfast pairing list" shows the codes; a code is valid for an hour',
+    );
   return found.id;
 }
 

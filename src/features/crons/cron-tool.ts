@@ -7,6 +7,7 @@ import { sessionKindOf } from '../../core/session-key.ts';
 import { cutHead } from '../../core/text.ts';
 import { readTurnOptions } from '../../kernel/inbox/last-inputs.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
+import { IN_WORDS } from '../../config/check-input.ts';
 import { defineTool, toFaults } from '../../tools/define-tool.ts';
 import { errorOutcome, textOutcome, type Tool, type ToolCall, type ToolOutcome } from '../../tools/tool.ts';
 import { cronInput, cronPatch, type CronInput, type CronPatch } from './config.ts';
@@ -116,14 +117,14 @@ async function act(service: Service, asked: CronCall, call: ToolCall): Promise<T
     return said({ crons: items.map(toSummary) });
   }
   if (action === 'add') {
-    const made = cronInput.safeParse(asked.job ?? {});
+    const made = cronInput.safeParse(asked.job ?? {}, IN_WORDS);
     return made.success ? add(service, made.data, call) : refused(`job: ${toFaults(made.error)}`);
   }
   if (id === undefined) return refused(`id: ${action} needs the id of a cron`);
   const named = { id, by: agentId };
   switch (action) {
     case 'update': {
-      const change = cronPatch.safeParse(asked.job ?? {});
+      const change = cronPatch.safeParse(asked.job ?? {}, IN_WORDS);
       return change.success ? update(service, id, change.data, call) : refused(`job: ${toFaults(change.error)}`);
     }
     case 'remove': {

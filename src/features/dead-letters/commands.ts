@@ -1,9 +1,10 @@
 // `holdfast dead`: failed work, grouped by its error, and the actions on it; and `holdfast turns
 // retry`.
 import type { DeadLetterView, DiscardedLetters, RedrivenLetters } from './contract.ts';
+import { failureStep } from '../../core/failure.ts';
 import { isIdEnd, isUuid } from '../../core/ids.ts';
 import type { ApiClient } from '../../cli/api-client.ts';
-import { EXIT, notFound, type ExitCode } from '../../cli/cli-error.ts';
+import { EXIT, notFound, type CliError, type ExitCode } from '../../cli/cli-error.ts';
 import { command, lists, prints, type InputOf, type Words } from '../../cli/command.ts';
 import { followBulk } from '../bulk-actions/commands.ts';
 import { idOfEnd } from '../../cli/id-of-end.ts';
@@ -52,7 +53,7 @@ export const words: Words = {
       async run({ which }, api, terminal) {
         const letters = await findLetters(api, await findWholeId(api, which));
         if (letters.length === 0) {
-          throw notFound(`There is no open dead letter ${which}.`, 'Run "holdfast dead list" to see the codes.');
+          throw noLetter(which);
         }
         if (terminal.isJson) return terminal.json(letters);
         terminal.table<DeadLetterView>(
@@ -99,12 +100,20 @@ function act(verb: 'redrive' | 'discard') {
     if ('id' in answer) return followBulk(api, answer.id, terminal);
     const done: Partial<RedrivenLetters & DiscardedLetters> = answer;
     const { discarded = 0, redriven = 0, skipped = 0, remaining = 0 } = done;
+    if (discarded + redriven + skipped + remaining === 0 && failureStep(which) === null) throw noLetter(which);
     if (terminal.isJson) terminal.json(done);
     else if (verb === 'discard') terminal.print(`${discarded} discarded`);
     else terminal.print(`${redriven} redriven, ${skipped} skipped, ${remaining} remaining`);
     for (const { id, reason } of done.letters ?? []) if (reason !== null) terminal.note(`${id}: ${reason}`);
     return skipped + remaining > 0 ? EXIT.partly : EXIT.ok;
   };
+}
+
+function noLetter(which: string): CliError {
+  return notFound(
+    `there is no open dead letter ${which}`,
+    '"holdfast dead list" shows the codes of those that are open',
+  );
 }
 
 /** The id that a text is the end of; any other text as it is. */

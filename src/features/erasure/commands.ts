@@ -78,5 +78,5 @@ function formatRemoved({ removed, files }: Removed): string[] {
 }
 
 function createNothingError(what: string): CliError {
-  return notFound(`there is nothing of a ${what}`, 'see `holdfast sessions list`');
+  return notFound(`there is nothing of a ${what}`, '"holdfast sessions list" shows the sessions');
 }

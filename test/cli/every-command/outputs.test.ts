@@ -11,6 +11,7 @@ import { isLongForm } from '../../servers/test-form.ts';
 import { argsOf, matcherOf, textMatcher, type CommandRow } from './command-row.ts';
 import { allCommands, OTHER_COMMANDS, ROWS } from './commands.ts';
 import { runCommand, type CommandEnd } from './run-command.ts';
+import { WRONG_NAMES } from './wrong-names.ts';
 import { openScene, type Names, type Scene } from './scene.ts';
 
 const holder = {} as { scene: Scene };
@@ -62,6 +63,11 @@ test('progress is drawn at the terminal, and a file with its stderr has lines', 
   const kept = await readFile(stderrTo, 'utf8');
   expect(kept).toContain('ended: partly');
   expect(kept).not.toMatch(CONTROL);
+});
+
+test.concurrent.each(isLongForm() ? WRONG_NAMES : [])('$line ends with $exitCode', async ({ line, exitCode, says }) => {
+  const { code, stdout, stderr } = await runCommand({ args: line.split(' '), env: holder.scene.env });
+  expect({ code, text: stdout + stderr }).toEqual({ code: exitCode, text: expect.stringMatching(says) });
 });
 
 const rows = ROWS.filter(({ isCommon }) => isLongForm() || isCommon === true);

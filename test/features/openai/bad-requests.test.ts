@@ -120,7 +120,7 @@ const CASES: BadRequest[] = [
     path: '/v1/responses',
     raw: '{"model":"holdfast","input":[{"type":"function_call","call_id":"a","name":12345678901234567890,"arguments":"{}"}]}',
     param: 'input[0].name',
-    message: 'input[0].name: Invalid input: expected string, received number 12345678901234567890',
+    message: 'input[0].name: is 12345678901234567890; allowed: a text',
   },
   {
     name: 'an integer beyond 2^53 as the properties of a schema',
