@@ -1,8 +1,11 @@
 // How the dashboard is built: one page, hashed assets, nothing inline, so that the page needs no exception in its Content-Security-Policy.
+import { fileURLToPath } from 'node:url';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
 const SERVICE = process.env['HOLDFAST_URL'] ?? 'http://127.0.0.1:7420';
+
+const ENTITIES = fileURLToPath(import.meta.resolve('decode-named-character-reference'));
 
 const anyOf = (...names: string[]): string => `(?:${names.join('|')})`;
 
@@ -42,6 +45,11 @@ const LISTS = new RegExp(anyOf('@tanstack/(?:react-)?virtual', `web/src/parts/${
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [react()],
+  // The form of this package for browsers sets `innerHTML`, which the Content-Security-Policy refuses: one `&amp;` would then turn off the
+  // markdown of a whole text. Its other form has a table.
+  resolve: {
+    alias: [{ find: /^decode-named-character-reference$/, replacement: ENTITIES }],
+  },
   build: {
     outDir: 'dist',
     emptyOutDir: true,

@@ -12,15 +12,15 @@ import { ROUTES } from './fixture/screen-table.ts';
 const dashboard = useDashboard();
 const ROOT = resolve(import.meta.dirname, '../..');
 const DIST = join(ROOT, 'web/dist');
-const SCRIPT_BYTES_MAX = 150_000;
-const STYLE_BYTES_MAX = 20_000;
-const CHUNK_BYTES_MAX = 60_000;
+const SCRIPT_BYTES_MAX = 170_000;
+const STYLE_BYTES_MAX = 22_000;
+const CHUNK_BYTES_MAX = 64_000;
 const REQUESTS_MAX = 14;
 
 const run = async (cwd: string) =>
   promisify(execFile)(process.execPath, [join(cwd, 'web/build.mjs'), '--if-needed'], { cwd });
 
-test('the first load of each screen is at most 150 kB of compressed script, 20 kB of style and 14 requests', async () => {
+test('the first load of each screen is at most 170 kB of compressed script, 22 kB of style and 14 requests', async () => {
   const { page, rig, signIn, url, requests, settle } = dashboard;
   // An installation with few sessions asks for more, to show what to do next.
   for (let n = 1; n <= 4; n += 1) await rig.turns.sessionOf(`session-${n}`);

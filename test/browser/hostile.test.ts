@@ -3,7 +3,7 @@
 // Content-Security-Policy fail every test (dashboard-rig.ts).
 import { describe, expect, test } from 'vitest';
 import { useDashboard } from './dashboard-rig.ts';
-import { DEEP_TEXTS, HOSTILE_TEXTS, RAN } from './fixture/hostile-corpus.ts';
+import { DEEP_TEXTS, ENTITY_TEXTS, HOSTILE_TEXTS, RAN } from './fixture/hostile-corpus.ts';
 import { fillHostileRows, HOSTILE_SESSION } from './fixture/hostile-rows.ts';
 import { SCREEN_TABLE } from './fixture/screen-table.ts';
 import { overflowOf } from './page-figures.ts';
@@ -73,6 +73,18 @@ test('each text of the corpus is shown in the transcript as it was written', asy
     await open(`/sessions/${HOSTILE_SESSION}?entry=${seq}`);
     const shown = page.locator(`[data-seq="${seq}"] pre`);
     await expect.poll(async () => (await shown.textContent())?.trim()).toBe(deep);
+  }
+});
+
+test('character references are characters, and do not turn off the markdown of their text', async () => {
+  const { page, signIn, open } = dashboard;
+  await signIn();
+  for (const { text, shown } of ENTITY_TEXTS) {
+    const seq = HOSTILE_TEXTS.indexOf(text) + 1;
+    await open(`/sessions/${HOSTILE_SESSION}?entry=${seq}`);
+    const words = page.locator(`[data-seq="${seq}"] .words`);
+    await words.locator('strong').waitFor();
+    expect(await words.textContent()).toBe(shown);
   }
 });
 
