@@ -9,9 +9,18 @@ const ENTITIES = fileURLToPath(import.meta.resolve('decode-named-character-refer
 
 const anyOf = (...names: string[]): string => `(?:${names.join('|')})`;
 
-const LISTED = anyOf('list', 'data-table', 'short-key', 'chosen-columns', 'bulk-bar', 'copy-row', 'row-menu');
+const LISTED = anyOf(
+  'list',
+  'data-table',
+  'short-key',
+  'chosen-columns',
+  'bulk-bar',
+  'copy-row',
+  'row-menu',
+  'context-bar',
+);
 /** Parts and formats of few screens. */
-const RARE = anyOf('palette', 'time-chart', 'delivery-details', 'fire-strip', 'cron-state', 'context-bar', 'use-quiet');
+const RARE = anyOf('palette', 'time-chart', 'delivery-details', 'fire-strip', 'cron-state', 'use-quiet');
 const RARE_FORMATS = anyOf(
   'chart',
   'spans',
@@ -28,7 +37,7 @@ const RARE_FORMATS = anyOf(
 /** What every screen has. Everything else is loaded on first use. */
 const SHARED = new RegExp(
   anyOf(
-    `node_modules/${anyOf('@tanstack(?!/(?:react-)?virtual)', 'react', 'react-dom', 'scheduler', 'use-sync-external-store', 'seroval', 'seroval-plugins', 'isbot', 'eventsource-parser')}/`,
+    `node_modules/${anyOf('@tanstack(?!/(?:react-)?virtual)', 'react', 'react-dom', 'scheduler', 'use-sync-external-store', 'seroval', 'seroval-plugins', 'isbot', 'eventsource-parser', 'lucide-react')}/`,
     'rolldown/runtime',
     'src/client',
     `web/src/parts/(?!${LISTED}|${RARE})`,

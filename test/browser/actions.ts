@@ -248,7 +248,7 @@ export const ACTIONS: readonly Action[] = [
     name: 'discard dead letters',
     make: letter,
     path: () => '/dead-letters',
-    button: 'Discard…',
+    button: /^Discard… /,
     finish: (hand) => hand.press('Discard 1 dead letter'),
     read: bulkOf,
     expected: { action: 'discard', target: 'dead-letters', total: 1 },

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { batchRig } from '../features/batches/batch-rig.ts';
 import { violationsOn } from './axe.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
+import { handOf } from './hand.ts';
 import { looks } from './looks.ts';
 
 const dashboard = useDashboard();
@@ -95,8 +96,7 @@ test('a batch is cancelled by keyboard alone, after the page has said how many i
   await page.locator('[role=row][tabindex="0"]').focus();
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'dropped' }).waitFor();
-  await page.getByRole('button', { name: 'Cancel…' }).focus();
-  await page.keyboard.press('Enter');
+  await handOf('keyboard', page).press('Cancel…');
   await page.getByRole('heading', { name: 'Cancel 3 items that have not begun?' }).waitFor();
   await page.getByRole('button', { name: 'Cancel', exact: true }).focus();
   await page.keyboard.press('Enter');
@@ -129,7 +129,7 @@ test('a viewer sees a batch and its results, and nothing that changes it', async
   expect(await page.locator('main').getByRole('button').count()).toBe(0);
   await open(`/batches/${id}`);
   await page.getByRole('table', { name: 'Items', exact: true }).waitFor();
-  expect(await page.locator('main').getByRole('button').allTextContents()).toEqual(['Refresh']);
+  expect(await page.locator('main').getByRole('button').allTextContents()).toEqual(['Refresh', 'Columns']);
   await page.getByRole('link', { name: 'Download results' }).waitFor();
 });
 

@@ -1,4 +1,4 @@
-// The lists: their columns, their facets, their current row as a command, and the state that Back
+// The lists: their columns, their choices, their current row as a command, and the state that Back
 // restores.
 import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
@@ -18,12 +18,16 @@ async function ended(session: string): Promise<string> {
   return (await rig.get(`/v1/turns?session=${session}`)).body.items[0].id;
 }
 
+/** Without that of the boxes that select rows. */
+const titlesOf = async (): Promise<string[]> =>
+  (await dashboard.page.getByRole('columnheader').allTextContents()).filter((title) => title !== '');
+
 test('the columns of a list are chosen by keyboard, kept in the URL, and chosen again by a reload and by Back', async () => {
   const { page, rig, signIn, open } = dashboard;
   const id = await ended('chosen');
   await signIn();
   await open('/turns?session=chosen');
-  const titles = () => page.getByRole('columnheader').allTextContents();
+  const titles = titlesOf;
   await page.getByRole('button', { name: 'Columns', exact: true }).focus();
   await page.keyboard.press('Enter');
   const chooser = page.getByRole('group', { name: 'Columns' });
@@ -77,7 +81,7 @@ test('a column is widened with the keyboard; widths, columns and named filters a
   await page.getByRole('button', { name: 'Views', exact: true }).click();
   await page.getByLabel('Name of the view').fill('those that I keep');
   await page.keyboard.press('Enter');
-  const titles = () => page.getByRole('columnheader').allTextContents();
+  const titles = titlesOf;
 
   await open('/turns');
   await expect.poll(titles).toEqual(['Turn', 'First words']);
@@ -101,8 +105,8 @@ test('the current row is copied as a command for curl, as one of the command lin
     await page.getByRole('button', { name, exact: true }).click();
     return page.evaluate<string>('navigator.clipboard.readText()');
   };
-  const group = page.getByRole('group', { name: `Copy turn ${id.slice(-6)}` });
-  await group.waitFor();
+  await page.getByRole('button', { name: `Copy turn ${id.slice(-6)}…` }).click();
+  await page.getByRole('group', { name: `Copy turn ${id.slice(-6)}` }).waitFor();
   await expect
     .poll(() => copied('curl'))
     .toBe(`curl -H "Authorization: Bearer $HOLDFAST_API_KEY" '${url}/v1/turns/${id}'`);
@@ -115,14 +119,27 @@ test('the current row is copied as a command for curl, as one of the command lin
   await expect.poll(() => page.evaluate<string>('navigator.clipboard.readText()')).toBe(key);
 });
 
-test('facets lead to the turns of an agent, a kind, a lane or a model', async () => {
-  const { page, signIn, open } = dashboard;
-  await ended('faceted');
+test('filters are choices of what exists and ranges that end now, which the URL keeps by name', async () => {
+  const { page, signIn, open, requests } = dashboard;
+  await ended('chosen-by');
   await signIn();
-  await open('/turns?session=faceted');
-  await page.getByText('Facets of the last day').click();
-  await page.getByRole('list', { name: 'lane' }).getByRole('link', { name: /^main/ }).click();
-  await expect.poll(() => new URL(page.url()).search).toBe('?session=faceted&lane=main');
+  await open('/turns?session=chosen-by');
+  const agent = page.getByRole('combobox', { name: 'Agent' });
+  await expect.poll(() => agent.getByRole('option').allTextContents()).toEqual(['any', 'main']);
+  await agent.selectOption('main');
+  await page.getByRole('combobox', { name: 'Time' }).selectOption('last hour');
+  await expect.poll(() => new URL(page.url()).search).toBe('?session=chosen-by&agent=main&since=1h');
+  const since = () =>
+    requests
+      .map(({ url }) => new URL(url))
+      .findLast(({ pathname, searchParams }) => pathname === '/v1/turns' && searchParams.has('since'))
+      ?.searchParams.get('since');
+  await expect.poll(since).toBeDefined();
+  expect(Math.abs(Date.now() - 3_600_000 - Date.parse(since()!))).toBeLessThan(60_000);
+  await page.getByRole('row').filter({ hasText: 'chosen-by' }).waitFor();
+  // A value that does not exist any more is offered, too.
+  await open('/turns?agent=gone');
+  expect(await agent.inputValue()).toBe('gone');
 });
 
 test('Back restores the filters of a list and how far it was scrolled', async () => {
@@ -162,6 +179,7 @@ test('times are shown in local time or in UTC, everywhere and after a reload', a
       );
     await tab.goto(`${url}/turns/${id}`);
     await expect.poll(() => shown.textContent()).toBe(textIn('Asia/Kathmandu'));
+    await tab.getByRole('button', { name: 'Menu' }).click();
     await tab.getByRole('combobox', { name: 'Time zone' }).selectOption('UTC');
     await expect.poll(() => shown.textContent()).toBe(textIn('UTC'));
     await tab.reload();

@@ -132,6 +132,7 @@ test('the zone of a cron can be chosen for the times of every screen, and is kep
   const cron = await made('zoned', { kind: 'cron', expr: '0 9 * * *', tz: 'Asia/Kathmandu' });
   await signIn();
   await open(`/crons/${cron.id}`);
+  await page.getByRole('button', { name: 'Menu' }).click();
   await page.getByRole('combobox', { name: 'Time zone' }).selectOption('utc');
   const slots = page.getByRole('region', { name: 'Next runs' });
   const [slot] = (await rig.get(`/v1/crons/${cron.id}/next?count=1`)).body.items;

@@ -8,6 +8,7 @@ import { newId } from '../../src/ids.ts';
 import { addDeliveries, readDeliveries } from '../rows/deliveries.ts';
 import { now } from '../rows/table.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
+import { handOf } from './hand.ts';
 
 const dashboard = useDashboard();
 
@@ -71,7 +72,7 @@ test('a delivery is discarded with a reason, and a filter is counted before it i
   expect((await rig.get('/v1/audit')).body.items[0]).toMatchObject({ reason: 'the receiver is gone' });
 
   await open('/deliveries?status=discarded&session=discarded&channel=webhook');
-  await page.getByRole('button', { name: 'Redrive all that match' }).click();
+  await handOf('mouse', page).press('Redrive all that match…');
   await page.getByRole('button', { name: 'Redrive 1 delivery', exact: true }).click();
   await page.getByText('0 done, 0 skipped, 0 failed of 1').waitFor();
   const { items } = (await rig.get('/v1/bulk-actions')).body;

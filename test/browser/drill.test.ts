@@ -52,11 +52,8 @@ const CRON = {
   payload: { kind: 'systemEvent', text: 'x' },
 };
 
-const turnLink = (page: Page) =>
-  page
-    .locator('main')
-    .getByRole('link', { name: /^turn / })
-    .first();
+/** The first letter of the group, by its words. */
+const letterOf = (page: Page) => page.locator('.letter').first().getByRole('button').first();
 
 async function message(rig: ApiRig, session: string, text: string, more: object = {}): Promise<void> {
   expect((await rig.post(`/v1/sessions/${session}/messages`, { text, ...more })).status).toBe(202);
@@ -86,17 +83,17 @@ const CAUSES: readonly Cause[] = [
       await rig.work('failed');
     },
     problem: /^1 dead letter with the code model_invalid_request/,
-    clicks: (page) => [turnLink(page)],
+    clicks: (page) => [letterOf(page)],
     shows: (page) => [page.getByText(/no cats today/), page.getByRole('button', { name: 'Retry…' })],
   },
   {
     name: 'failed-delivery',
     make: (rig) => refused(rig, 'gone', ['pending', 'failed']),
     problem: /^1 dead letter with the code delivery/,
-    clicks: (page) => [turnLink(page)],
+    clicks: (page) => [letterOf(page)],
     shows: (page) => [
-      page.getByText(/the receiver answered 410/),
-      page.getByRole('button', { name: 'Redrive the delivery…' }),
+      page.getByRole('table', { name: 'Attempts' }).getByText('410', { exact: true }),
+      page.getByRole('region', { name: 'Delivery' }).getByRole('button', { name: 'Redrive…' }),
     ],
   },
   {
@@ -149,7 +146,7 @@ const CAUSES: readonly Cause[] = [
       await changeDoorbells(rig, { sessionKey: 'agent:main:unserved' }, { dueAt: ago('10 seconds') });
     },
     problem: /^No worker serves the lane main/,
-    shows: (page) => [page.getByRole('row').getByText('no_worker').first()],
+    shows: (page) => [page.getByRole('region', { name: 'no_worker' })],
   },
   {
     name: 'expired-lock',

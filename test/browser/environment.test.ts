@@ -18,6 +18,7 @@ test('the sign-in page, the header and the titles name the environment and the v
   await open('/turns');
   const header = page.getByRole('banner');
   await header.getByText(NAME).waitFor();
+  await header.getByRole('button', { name: 'Menu' }).click();
   await header.getByText('version 0.0.0').waitFor();
   await expect.poll(() => page.title()).toBe(`Turns · ${NAME} · Holdfast`);
 });

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { batchRig } from '../features/batches/batch-rig.ts';
 import { violationsOn } from './axe.ts';
 import { useDashboard } from './dashboard-rig.ts';
+import { handOf } from './hand.ts';
 
 const dashboard = useDashboard();
 
@@ -39,7 +40,8 @@ test('what waits is narrowed by session and lane, and only the selected messages
   await page.getByRole('combobox', { name: 'Reason' }).selectOption('no_worker');
   await expect.poll(() => new URL(page.url()).search).toBe('?reason=no_worker');
   await expect.poll(() => rowsOf().count()).toBe(3);
-  expect(await page.getByRole('button', { name: 'Cancel all that match…' }).count()).toBe(0);
+  const all = { name: 'Cancel all that match…', includeHidden: true };
+  expect(await page.getByRole('button', all).count()).toBe(0);
 });
 
 test('the list of turns has a link for each batch instead of its turns, also for actions on all that match', async () => {
@@ -52,7 +54,7 @@ test('the list of turns has a link for each batch instead of its turns, also for
   await open('/turns');
   await rowsOf().getByText('What is beside a batch?').waitFor();
   expect(await rowsOf().getByText('batch', { exact: false }).filter({ hasNotText: 'beside' }).count()).toBe(0);
-  await page.getByRole('button', { name: 'Retry all that match…' }).click();
+  await handOf('mouse', page).press('Retry all that match…');
   const counts = () => dashboard.requests.findLast(({ url }) => url.endsWith('/v1/bulk-actions'))?.body;
   await expect.poll(counts).toContain('"except":"batch"');
   const question = page.getByRole('dialog');
@@ -92,6 +94,7 @@ test('turns are found by tool and cost; a filter that cannot be used is named', 
   await signIn();
   await open('/turns?tool=echo');
   await expect.poll(() => rowsOf().count()).toBe(1);
+  await page.getByRole('button', { name: 'More filters' }).click();
   await page.getByLabel('Cost at least, in $').fill('1000');
   await page.keyboard.press('Enter');
   await page.getByText('No turn fits the filters.').waitFor();
@@ -100,7 +103,7 @@ test('turns are found by tool and cost; a filter that cannot be used is named', 
   const fault = page.getByRole('alert').getByText('minCostUsd');
   await fault.first().waitFor();
   expect(await fault.count()).toBe(1);
-  await page.getByRole('button', { name: 'Retry all that match…' }).click();
+  await handOf('mouse', page).press('Retry all that match…');
   await expect.poll(() => page.getByRole('alert').count()).toBe(2);
 });
 

@@ -1,9 +1,11 @@
 // The two ways in which a person uses a page: with the mouse, or with the keyboard alone.
 import type { Locator, Page } from 'playwright-core';
 
+type Role = 'button' | 'link' | 'checkbox' | 'tab';
+
 export interface Hand {
-  /** Presses a button, a link or a check box by its name. */
-  press: (name: string | RegExp, role?: 'button' | 'link' | 'checkbox' | 'tab') => Promise<void>;
+  /** Presses a button, a link or a check box by its name; one in a menu after that was opened. */
+  press: (name: string | RegExp, role?: Role) => Promise<void>;
   /**
    * Writes into a field by its label: the first, as a dialog may have a field with the label of a
    * filter of its screen.
@@ -22,9 +24,30 @@ export function handOf(kind: HandKind, page: Page): Hand {
   return kind === 'mouse' ? mouseOf(page) : keyboardOf(page);
 }
 
+/**
+ * What has a role and a name, and the button of the menu that it is in while that is closed; null:
+ * it can be seen.
+ */
+async function placeOf(
+  page: Page,
+  role: Role,
+  name: string | RegExp,
+): Promise<{ target: Locator; opener: Locator | null }> {
+  const seen = page.getByRole(role, { name, exact: true }).first();
+  const any = page.getByRole(role, { name, exact: true, includeHidden: true }).first();
+  await any.waitFor({ state: 'attached' });
+  if ((await seen.count()) > 0) return { target: seen, opener: null };
+  const menu = await any.evaluate((element) => element.closest('[popover]:not(:popover-open)')?.id ?? null);
+  return { target: seen, opener: menu === null ? null : page.locator(`[popovertarget="${menu}"]`) };
+}
+
 function mouseOf(page: Page): Hand {
   return {
-    press: (name, role = 'button') => page.getByRole(role, { name, exact: true }).first().click(),
+    async press(name, role = 'button') {
+      const { target, opener } = await placeOf(page, role, name);
+      await opener?.click();
+      await target.click();
+    },
     write: (label, text) => page.getByLabel(label, { exact: true }).first().fill(text),
     async choose(label, option) {
       await page.getByRole('combobox', { name: label, exact: true }).selectOption(option);
@@ -47,7 +70,12 @@ function keyboardOf(page: Page): Hand {
 
   return {
     async press(name, role = 'button') {
-      await goTo(page.getByRole(role, { name, exact: true }).first());
+      const { target, opener } = await placeOf(page, role, name);
+      if (opener !== null) {
+        await goTo(opener);
+        await keyboard.press('Space');
+      }
+      await goTo(target);
       await keyboard.press(role === 'link' || role === 'tab' ? 'Enter' : 'Space');
     },
     async write(label, text) {

@@ -35,7 +35,7 @@ test('each figure of the overview has its last hour, in words and in a table of 
   const { points } = (await rig.get('/v1/overview')).body;
   await signIn(VIEWER_KEY);
   await open('/');
-  const figures = page.getByRole('region', { name: 'Figures', exact: true });
+  const figures = page.getByRole('region', { name: 'Work', exact: true });
   await figures.getByText('Waiting', { exact: true }).waitFor();
   expect(await figures.locator('dt').allTextContents()).toEqual(FIGURES.map(([name]) => name));
   for (const [, minutes] of FIGURES)
@@ -74,8 +74,7 @@ test('a group of dead letters has its last 24 hours, and the API filters by code
   expect(counts.map(Number).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(0);
   const lists = requests.filter(({ url }) => new URL(url).pathname === '/v1/dead-letters');
   expect(lists.map(({ url }) => new URL(url).searchParams.get('code'))).toContain('model_invalid_request');
-  await page.getByLabel('Error code').fill('none_has_this');
-  await page.keyboard.press('Enter');
+  await open('/dead-letters?code=none_has_this');
   await page.getByText('There are none with this code.').waitFor();
 });
 

@@ -55,7 +55,9 @@ test('j and k move in a conversation before it is clicked, and Back gives the fo
     await expect.poll(() => focused('index')).toBe(index);
   }
   await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: /^Turn / }).waitFor();
+  await page.getByRole('region', { name: /^Turn / }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: /^Turn /, level: 1 }).waitFor();
   await page.goBack();
   await expect.poll(() => focused('index')).toBe('1');
 });

@@ -124,6 +124,7 @@ test('the palette opens by its key while a person types and while other keys are
   await page.keyboard.press('/');
   await page.getByRole('searchbox', { name: 'Words' }).waitFor();
   await open('/');
+  await page.getByRole('button', { name: 'Menu' }).click();
   await page.getByRole('button', { name: 'Keys and help' }).click();
   const help = page.getByRole('dialog', { name: 'Keys' });
   await help.getByRole('checkbox').uncheck();

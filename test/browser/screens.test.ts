@@ -6,6 +6,7 @@ import { now } from '../rows/table.ts';
 import { addTurns } from '../rows/turns.ts';
 import { violationsOn } from './axe.ts';
 import { useDashboard } from './dashboard-rig.ts';
+import { handOf } from './hand.ts';
 import { seedScreens } from './seed-screens.ts';
 
 const dashboard = useDashboard();
@@ -20,6 +21,12 @@ test('a turn is opened from the list by keyboard, with its timeline and the exac
   await page.keyboard.press('j');
   await page.keyboard.press('k');
   await page.keyboard.press('Enter');
+  await page
+    .getByRole('region', { name: /^Turn / })
+    .getByText('echo')
+    .first()
+    .waitFor();
+  await page.keyboard.press('Enter');
   await page.getByRole('list', { name: 'Spans' }).getByText('tool echo').waitFor();
   await page.getByRole('tab', { name: 'Request' }).click();
   await page.getByText('proved equal').waitFor();
@@ -30,7 +37,7 @@ test('a turn is opened from the list by keyboard, with its timeline and the exac
   expect(copied).toMatchObject({ stream: true, messages: [{ role: 'user' }] });
   await page.goBack();
   await page.getByRole('heading', { name: 'Turns' }).waitFor();
-  expect(new URL(page.url()).search).toBe('?session=told');
+  expect(new URL(page.url()).searchParams.get('session')).toBe('told');
 });
 
 test('a turn shows what triggered it, and the messages and system events in its prompt', async () => {
@@ -125,7 +132,7 @@ test('all that match are retried as one bulk action, counted first', async () =>
   await rig.work('once');
   await signIn();
   await open('/turns?session=once&status=failed');
-  await page.getByRole('button', { name: 'Retry all that match' }).click();
+  await handOf('mouse', page).press('Retry all that match…');
   await page.getByRole('heading', { name: 'Retry 1 turn?' }).waitFor();
   await page.getByLabel('Reason').fill('tried again');
   await page.getByRole('button', { name: 'Retry 1 turn', exact: true }).click();

@@ -92,7 +92,7 @@ async function waitFor(reason: string, { lane = 'main', set }: Waiting): Promise
   await set?.({ sessionId, turnId });
 }
 
-test('each of the 15 reasons for which a message waits is read on the screen', async () => {
+test('each of the 15 reasons for which a message waits is a group, in the words of a person, and leads to a list', async () => {
   const { page, rig, signIn, open } = dashboard;
   await addWorkers(rig, ...WORKERS.map((worker) => ({ seenAt: later, ...worker })));
   await addTurns(rig, { sessionId: newId<string>(), kind: 'cron', lane: 'cron', status: 'running', worker: 'full' });
@@ -101,17 +101,21 @@ test('each of the 15 reasons for which a message waits is read on the screen', a
     .items;
   await signIn();
   await open('/waiting');
-  const rows = page.getByRole('row').filter({ has: page.getByRole('cell') });
-  await expect.poll(() => rows.count()).toBe(Object.keys(REASONS).length);
-  const shown = new Map<string, string>();
-  for (const row of await rows.all()) {
-    const session = (await row.getByRole('link').first().textContent()) ?? '';
-    shown.set(session, (await row.locator('[data-label="Why"]').textContent()) ?? '');
+  await expect.poll(() => page.locator('section[aria-label]').count()).toBe(15);
+  for (const reason of Object.keys(REASONS)) {
+    const group = page.getByRole('region', { name: reason, exact: true });
+    const why = listed.find(({ sessionKey }) => sessionKey === `agent:main:${reason}`)?.why;
+    expect(why?.code).toBe(reason);
+    // Its title is in the words of a person, and its rows have the sentence of the service.
+    expect(await group.getByRole('heading').textContent()).not.toBe(reason);
+    await group.getByRole('row').filter({ hasText: reason }).getByText(why!.text).waitFor();
   }
-  // The code, and the sentence for people.
-  expect(shown.size).toBe(15);
-  for (const [session, why] of shown) expect(why.startsWith(`${session.replace('agent:main:', '')} `)).toBe(true);
-  for (const { sessionKey, why } of listed) expect(shown.get(sessionKey)).toBe(`${why.code} ${why.text}`);
+  // Those first that need a person.
+  const order = await page.locator('section[aria-label]').evaluateAll((all) => all.map(({ ariaLabel }) => ariaLabel));
+  expect(order.indexOf('budget_reached')).toBeLessThan(order.indexOf('model_away'));
+  expect(order.at(-1)).toBe('delayed');
+  await page.getByRole('region', { name: 'model_away' }).getByRole('link', { name: 'model_away', exact: true }).click();
+  await page.getByRole('table', { name: 'Messages that wait' }).getByText('model_away').first().waitFor();
 });
 
 test('the overview says of each lane why its oldest message waits, and of each provider why it is not open', async () => {

@@ -48,7 +48,9 @@ describe.each(ALL)('$name', ({ name, make, path, button, finish, read, expected 
     await signIn(VIEWER_KEY);
     await open(path(subject));
     await settle();
-    expect(await page.getByRole('button', { name: nameOf(button, subject), exact: true }).count()).toBe(0);
+    expect(
+      await page.getByRole('button', { name: nameOf(button, subject), exact: true, includeHidden: true }).count(),
+    ).toBe(0);
   });
 });
 

@@ -2,6 +2,25 @@
 // and *More*.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import {
+  Activity,
+  CalendarClock,
+  CircleDollarSign,
+  Ellipsis,
+  Gauge,
+  HeartPulse,
+  Hourglass,
+  Layers,
+  ListTree,
+  MailX,
+  MessageCircle,
+  MessagesSquare,
+  Search,
+  Send,
+  Server,
+  Settings2,
+  ShieldCheck,
+} from 'lucide-react';
 import { useRef, type ReactElement } from 'react';
 import { api } from './api.ts';
 import { ATTENTION_POLL_MS } from './attention.ts';
@@ -11,51 +30,46 @@ import { useSettings } from './settings.tsx';
 /** The first group is in the bar of a phone. */
 const GROUPS = [
   {
-    name: null,
-    screens: [
-      { to: '/', name: 'Overview', key: 'o' },
-      { to: '/sessions', name: 'Sessions', key: 's' },
-      { to: '/turns', name: 'Turns', key: 't' },
-      { to: '/waiting', name: 'Waiting', key: 'w' },
-    ],
-  },
-  {
-    name: 'Find',
-    screens: [
-      { to: '/search', name: 'Search', key: 'f' },
-      { to: '/events', name: 'Events', key: 'e' },
-    ],
-  },
-  {
     name: 'Work',
     screens: [
-      { to: '/approvals', name: 'Approvals', key: 'a' },
-      { to: '/crons', name: 'Crons', key: 'c' },
-      { to: '/heartbeats', name: 'Heartbeats', key: 'h' },
-      { to: '/batches', name: 'Batches', key: 'b' },
+      { to: '/', name: 'Overview', key: 'o', Icon: Gauge },
+      { to: '/sessions', name: 'Sessions', key: 's', Icon: MessagesSquare },
+      { to: '/turns', name: 'Turns', key: 't', Icon: ListTree },
+      { to: '/waiting', name: 'Waiting', key: 'w', Icon: Hourglass },
     ],
   },
   {
-    name: 'Results',
+    name: 'Trouble',
     screens: [
-      { to: '/deliveries', name: 'Deliveries', key: 'l' },
-      { to: '/dead-letters', name: 'Dead letters', key: 'd' },
-      { to: '/costs', name: 'Costs', key: 'm' },
+      { to: '/approvals', name: 'Approvals', key: 'a', Icon: ShieldCheck },
+      { to: '/dead-letters', name: 'Dead letters', key: 'd', Icon: MailX },
+      { to: '/deliveries', name: 'Deliveries', key: 'l', Icon: Send },
+      { to: '/events', name: 'Events', key: 'e', Icon: Activity },
+      { to: '/search', name: 'Search', key: 'f', Icon: Search },
+    ],
+  },
+  {
+    name: 'Automation',
+    screens: [
+      { to: '/batches', name: 'Batches', key: 'b', Icon: Layers },
+      { to: '/crons', name: 'Crons', key: 'c', Icon: CalendarClock },
+      { to: '/heartbeats', name: 'Heartbeats', key: 'h', Icon: HeartPulse },
+      { to: '/channels', name: 'Channels', key: 'n', Icon: MessageCircle },
     ],
   },
   {
     name: 'Service',
     screens: [
-      { to: '/channels', name: 'Channels', key: 'n' },
-      { to: '/processes', name: 'Processes', key: 'p' },
-      { to: '/settings', name: 'Settings', key: ',' },
+      { to: '/costs', name: 'Costs', key: 'm', Icon: CircleDollarSign },
+      { to: '/processes', name: 'Processes', key: 'p', Icon: Server },
+      { to: '/settings', name: 'Settings', key: ',', Icon: Settings2 },
     ],
   },
 ] as const;
 export const SCREENS = GROUPS.flatMap(({ screens }) => [...screens]);
 type ScreenLink = (typeof SCREENS)[number];
 
-export function Rail(): ReactElement {
+export function Rail({ onGoTo }: { onGoTo: () => void }): ReactElement {
   const { isLive } = useSettings();
   const { data: stats } = useQuery({
     queryKey: ['stats'],
@@ -70,9 +84,10 @@ export function Rail(): ReactElement {
     '/approvals': stats?.approvals,
     '/waiting': stats?.messages['waiting'],
   };
-  const linkTo = ({ to, name }: ScreenLink): ReactElement => (
+  const linkTo = ({ to, name, Icon }: ScreenLink): ReactElement => (
     <li key={to}>
       <Link to={to} activeOptions={{ exact: to === '/' }}>
+        <Icon size={16} />
         {name}
         {(counts[to] ?? 0) > 0 && (
           <Chip tone={bad.has(to) ? 'bad' : 'warn'}>
@@ -85,10 +100,20 @@ export function Rail(): ReactElement {
   );
   const [main, ...others] = GROUPS;
   const more = useRef<HTMLDivElement>(null);
+  const goTo = (
+    <GoTo
+      onClick={() => {
+        if (more.current?.matches(':popover-open') === true) more.current.hidePopover();
+        onGoTo();
+      }}
+    />
+  );
   return (
     <nav aria-label="Screens">
+      {goTo}
       <ul>{main.screens.map(linkTo)}</ul>
       <button type="button" className="more-button" data-palette popoverTarget="more">
+        <Ellipsis size={16} />
         More
         {(stats?.approvals ?? 0) > 0 && <Chip tone="warn">{stats?.approvals}</Chip>}
         {(stats?.deadLetters ?? 0) > 0 && <Chip tone="bad">{stats?.deadLetters}</Chip>}
@@ -100,6 +125,7 @@ export function Rail(): ReactElement {
         ref={more}
         onClick={({ target }) => target instanceof HTMLAnchorElement && more.current?.hidePopover()}
       >
+        {goTo}
         {others.map(({ name, screens }) => (
           <div key={name}>
             <h2 className="soft">{name}</h2>
@@ -108,5 +134,14 @@ export function Rail(): ReactElement {
         ))}
       </div>
     </nav>
+  );
+}
+
+/** Opens the palette; on a phone it is in *More*. */
+function GoTo({ onClick }: { onClick: () => void }): ReactElement {
+  return (
+    <button type="button" className="button go-to" data-palette aria-keyshortcuts="Control+K Meta+K" onClick={onClick}>
+      <Search size={15} /> Go to… <kbd aria-hidden>Ctrl K</kbd>
+    </button>
   );
 }

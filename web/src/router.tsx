@@ -119,6 +119,7 @@ const routeTree = rootRoute.addChildren([
       'lane',
       'session',
       'batch',
+      'open',
     ),
     screen(
       '/turns',
@@ -140,6 +141,7 @@ const routeTree = rootRoute.addChildren([
       'tag',
       'q',
       'columns',
+      'open',
     ),
     screen(
       '/turns/$id',
@@ -162,6 +164,7 @@ const routeTree = rootRoute.addChildren([
       'q',
       'order',
       'columns',
+      'open',
     ),
     screen(
       '/sessions/$key',
@@ -179,9 +182,17 @@ const routeTree = rootRoute.addChildren([
     screen('/heartbeats', async () => (await import('./screens/heartbeats.tsx')).Heartbeats, 'agent', 'status'),
     screen('/processes', async () => (await import('./screens/processes.tsx')).Processes),
     screen('/batches', async () => (await import('./screens/batches.tsx')).Batches, 'status'),
-    screen('/batches/$id', async () => (await import('./screens/batch.tsx')).BatchScreen, 'status', 'code', 'q'),
+    screen(
+      '/batches/$id',
+      async () => (await import('./screens/batch.tsx')).BatchScreen,
+      'status',
+      'code',
+      'q',
+      'columns',
+      'open',
+    ),
     screen('/costs', async () => (await import('./screens/costs.tsx')).Costs, 'by', 'group', 'tag'),
-    screen('/dead-letters', async () => (await import('./screens/dead-letters.tsx')).DeadLetters, 'code'),
+    screen('/dead-letters', async () => (await import('./screens/dead-letters.tsx')).DeadLetters, 'code', 'open'),
     screen(
       '/deliveries',
       async () => (await import('./screens/deliveries.tsx')).Deliveries,

@@ -1,8 +1,9 @@
-// The frame of every screen: the rail, the header with the state of the live stream, banners, and
-// the help for keys.
+// The frame of every screen: the rail, the header with the environment, the state of the live
+// stream and the menu of the person, banners, and the help for keys.
 import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useState, type ReactElement, type ReactNode } from 'react';
+import { Pause, Play } from 'lucide-react';
+import { lazy, Suspense, useEffect, useState, type ReactElement } from 'react';
 import { api } from './api.ts';
 import { nameOfPath, pageTitle } from './format/title.ts';
 import { LiveProvider, useLive } from './live/live-provider.tsx';
@@ -11,6 +12,7 @@ import { Away, awayParts } from './parts/away.tsx';
 import { Chip, Empty, Time } from './parts/bits.tsx';
 import { Button } from './parts/button.tsx';
 import { clearRecent, noteRecent } from './parts/recent.ts';
+import { Select } from './parts/fields.tsx';
 import { Environment } from './parts/environment.tsx';
 import { SafeText } from './parts/safe-text.tsx';
 import { Help, useShortcuts } from './parts/shortcuts.tsx';
@@ -25,11 +27,19 @@ const NAMED = [...SCREENS, { to: '/compare', name: 'Compare' }] as const;
 const Palette = lazy(async () => ({ default: (await import('./parts/palette.tsx')).Palette }));
 
 export function Shell(): ReactElement {
+  const [opened, setOpened] = useState<'help' | 'palette' | null>(null);
+  useShortcuts(SCREENS, setOpened);
   return (
     <LiveProvider>
       <div className="shell">
-        <Header />
-        <Rail />
+        <Header onHelp={() => setOpened('help')} />
+        {opened === 'help' && <Help screens={SCREENS} onClose={() => setOpened(null)} />}
+        {opened === 'palette' && (
+          <Suspense>
+            <Palette screens={NAMED} onClose={() => setOpened(null)} />
+          </Suspense>
+        )}
+        <Rail onGoTo={() => setOpened('palette')} />
         <Main />
       </div>
     </LiveProvider>
@@ -47,11 +57,8 @@ function Main(): ReactElement {
   );
 }
 
-function Header(): ReactElement {
-  const { isLive, theme, change } = useSettings();
-  const { data: who } = useSuspenseQuery(me);
-  const [opened, setOpened] = useState<'help' | 'palette' | null>(null);
-  useShortcuts(SCREENS, setOpened);
+function Header({ onHelp }: { onHelp: () => void }): ReactElement {
+  const { isLive, change } = useSettings();
   const { pathname } = useLocation();
   const { data: ready } = useQuery(readyQuery);
   const environment = ready?.environment;
@@ -62,63 +69,61 @@ function Header(): ReactElement {
   return (
     <header className="top">
       <div className="bar">
-        <strong>
-          Holdfast <Environment name={environment} /> <span className="soft host">{location.host}</span>
-        </strong>
-        <StreamChip />
-        <Button aria-pressed={isLive} onClick={() => change({ isLive: !isLive })}>
-          {isLive ? 'Pause' : 'Go live'}
-        </Button>
-        <Button data-palette aria-keyshortcuts="Control+K Meta+K" onClick={() => setOpened('palette')}>
-          Go to…
-        </Button>
-        <Menu>
-          <ZoneChoice />
-          <label>
-            <span className="hidden-visually">Theme</span>
-            <select
-              className="button"
-              value={theme}
-              onChange={(event) => change({ theme: event.target.value as Theme })}
-            >
-              <option value="system">System theme</option>
-              <option value="light">Light</option>
-              <option value="dark">Dark</option>
-            </select>
-          </label>
-          <Button onClick={() => setOpened('help')} aria-label="Keys and help">
-            ?
-          </Button>
-          <span className="soft">
-            <SafeText text={who.principal} /> ({who.role})
-          </span>
-          {ready !== undefined && <span className="soft">version {ready.version}</span>}
-          <SignOut />
-        </Menu>
+        <strong className="brand">Holdfast</strong>
+        <Environment name={environment} />
+        <span className="soft host">{location.host}</span>
+        <span className="connection">
+          <StreamChip />
+          <button
+            type="button"
+            className="icon-button"
+            aria-pressed={isLive}
+            aria-label={isLive ? 'Pause' : 'Go live'}
+            title={isLive ? 'Pause all updates' : 'Go live'}
+            onClick={() => change({ isLive: !isLive })}
+          >
+            {isLive ? <Pause size={15} /> : <Play size={15} />}
+          </button>
+        </span>
+        <Menu version={ready?.version} onHelp={onHelp} />
       </div>
       <Banners />
-      {opened === 'help' && <Help screens={SCREENS} onClose={() => setOpened(null)} />}
-      {opened === 'palette' && (
-        <Suspense>
-          <Palette screens={NAMED} onClose={() => setOpened(null)} />
-        </Suspense>
-      )}
     </header>
   );
 }
 
-/**
- * What is seldom needed: beside the rest of the header in a wide window, behind a button in a
- * narrow one.
- */
-function Menu({ children }: { children: ReactNode }): ReactElement {
+/** Who has signed in, and what that person chooses in this browser. */
+function Menu({ version, onHelp }: { version: string | undefined; onHelp: () => void }): ReactElement {
+  const { theme, change } = useSettings();
+  const { data: who } = useSuspenseQuery(me);
   return (
     <>
-      <button type="button" className="button menu-button" data-palette popoverTarget="menu">
-        Menu
+      <button
+        type="button"
+        className="person"
+        data-palette
+        popoverTarget="menu"
+        aria-label={`Menu of ${who.principal}`}
+      >
+        <span aria-hidden>{who.principal.slice(0, 1).toUpperCase()}</span>
       </button>
-      <div id="menu" className="menu" popover="auto">
-        {children}
+      <div id="menu" className="menu panel" popover="auto">
+        <p>
+          <strong>
+            <SafeText text={who.principal} />
+          </strong>{' '}
+          <span className="soft">{who.role}</span>
+        </p>
+        <ZoneChoice />
+        <Select
+          name="Theme"
+          value={theme}
+          options={{ system: 'As the system', light: 'Light', dark: 'Dark' }}
+          onChange={(next: Theme) => change({ theme: next })}
+        />
+        <Button onClick={onHelp}>Keys and help</Button>
+        <SignOut />
+        {version !== undefined && <p className="soft">version {version}</p>}
       </div>
     </>
   );
@@ -131,16 +136,12 @@ function ZoneChoice(): ReactElement {
   const { zone, cronZone, change } = useSettings();
   const zones = new Set(['local', 'utc', zone, ...(cronZone === null ? [] : [cronZone])]);
   return (
-    <label>
-      <span className="hidden-visually">Time zone</span>
-      <select className="button" value={zone} onChange={(event) => change({ zone: event.target.value })}>
-        {[...zones].map((each) => (
-          <option key={each} value={each}>
-            {ZONE_NAMES[each] ?? each}
-          </option>
-        ))}
-      </select>
-    </label>
+    <Select
+      name="Time zone"
+      value={zone}
+      options={Object.fromEntries([...zones].map((each) => [each, ZONE_NAMES[each] ?? each]))}
+      onChange={(next) => change({ zone: next })}
+    />
   );
 }
 

@@ -40,6 +40,14 @@ export function ageText(iso: string, nowMs: number = serverNowMs()): string {
   return ms > 0 ? `${durationText(ms)} ago` : `in ${durationText(-ms)}`;
 }
 
+/** The beginning of a range that ends now, such as `24h` and `today`; another text is a time. */
+export function beginningOfRange(range: string): string {
+  const [, count, unit] = /^(\d{1,4})([hd])$/.exec(range) ?? [];
+  if (range === 'today') return new Date(new Date(serverNowMs()).setHours(0, 0, 0, 0)).toISOString();
+  if (count === undefined) return range;
+  return new Date(serverNowMs() - Number(count) * (unit === 'h' ? HOUR : DAY)).toISOString();
+}
+
 /** Whether the browser knows a zone, by its IANA name; `local` and `utc` are known, too. */
 export function isZone(zone: string): boolean {
   try {

@@ -1,7 +1,8 @@
-// The latest events of a stream, up to a limit. It survives a pause: the stream resumes after the
-// last id, so no event is missing.
+// The latest events of a stream, up to a limit, and at first those of the last hour. It survives a
+// pause: the stream resumes after the last id, so no event is missing.
 import { api } from '../api.ts';
 import { beginningOf } from '../format/long-text.ts';
+import { serverNowMs } from '../format/time.ts';
 import type { ClientEvent, EventChoice } from '../../../src/client/create-client.ts';
 
 /** An event as the log shows it. */
@@ -20,6 +21,14 @@ export interface LoggedEvent {
 const EVENTS_MAX = 2_000;
 /** The most that is kept of one. */
 const TEXT_CHARS_MAX = 400;
+/**
+ * An id begins with the number of its transaction. A new log begins so many transactions back, and
+ * leaves out what is older than an hour: the service has no events by time.
+ */
+const TRANSACTIONS_BACK = 8_192n;
+const ID_BITS = 16n;
+const PAST_MS = 3_600_000;
+
 /** How often the screen is updated, however many events arrive. */
 const SHOWN_MS = 200;
 
@@ -45,6 +54,19 @@ export interface EventLog {
   onChange: (listener: () => void) => () => void;
 }
 
+/** Where a new log begins, and the id up to which its events are not live. */
+interface Past {
+  begin: string;
+  until: bigint;
+}
+
+/** Whether an event is from before the last hour; and that some of those were deleted is no news. */
+function isTooOld({ id, type, at }: ClientEvent, past: Past | null, lastId: string | null): boolean {
+  if (past === null) return false;
+  if (type === 'reset') return lastId === past.begin;
+  return BigInt(id ?? 0) <= past.until && Date.parse(at) < serverNowMs() - PAST_MS;
+}
+
 /** A log; each `follow` is one stream, and another one continues where it ended. */
 export function createEventLog(choice: { types: string[]; session: string | undefined }): EventLog {
   const { changed, onChange } = createNotice();
@@ -64,7 +86,10 @@ export function createEventLog(choice: { types: string[]; session: string | unde
   };
   let resets = 0;
 
+  let past: Past | null = null;
+
   function add(event: ClientEvent): void {
+    if (isTooOld(event, past, log.lastId)) return;
     if (event.id !== null) log.lastId = event.id;
     log.events.push(loggedOf(event, `reset-${(resets += 1)}`));
     const extra = log.events.length - EVENTS_MAX;
@@ -84,6 +109,12 @@ export function createEventLog(choice: { types: string[]; session: string | unde
     };
     note({ state: 'connecting', error: null });
     try {
+      if (log.lastId === null) {
+        const until = await readHorizon(choice, signal);
+        if (until === null) return;
+        past = { begin: String(beginningOfPast(until)), until };
+        note({ lastId: past.begin });
+      }
       const stream = api.events({
         // These types were entered by a user: the service refuses unknown ones.
         types: choice.types.length === 0 ? undefined : (choice.types as unknown as EventChoice['types']),
@@ -105,6 +136,29 @@ export function createEventLog(choice: { types: string[]; session: string | unde
   }
 
   return log;
+}
+
+const beginningOfPast = (horizon: bigint): bigint => {
+  const begin = horizon - (TRANSACTIONS_BACK << ID_BITS);
+  return begin < 0n ? 0n : begin;
+};
+
+/** The id up to which everything has happened, which a stream says first; null: it was stopped. */
+async function readHorizon(choice: { session: string | undefined }, signal: AbortSignal): Promise<bigint | null> {
+  const found = new AbortController();
+  let horizon: bigint | null = null;
+  const note = (id: string): void => {
+    horizon ??= BigInt(id);
+    found.abort();
+  };
+  const stream = api.events({
+    ...choice,
+    types: undefined,
+    signal: AbortSignal.any([signal, found.signal]),
+    onId: note,
+  });
+  for await (const { id } of stream) if (id !== null) note(id);
+  return horizon;
 }
 
 /** Calls listeners some time after a change, and once for all changes until then. */

@@ -5,7 +5,8 @@ import { columnDollarsText, dollarsText } from '../format/amounts.ts';
 import { ageText, timeText } from '../format/time.ts';
 import { Button } from './button.tsx';
 
-const TONES: Readonly<Record<string, string>> = {
+/** What a state means. */
+export const TONES: Readonly<Record<string, string>> = {
   running: 'live',
   claimed: 'live',
   sending: 'live',
@@ -58,7 +59,11 @@ export function Chip({ tone, ...span }: ChipProps): ReactElement {
 
 /** A state: its word, and a colour that repeats it. */
 export function Status({ status }: { status: string }): ReactElement {
-  return <Chip tone={TONES[status]}>{status}</Chip>;
+  return (
+    <Chip tone={TONES[status]} data-dot>
+      {status}
+    </Chip>
+  );
 }
 
 /** A time as an age, with the exact time as its title. */
@@ -164,7 +169,7 @@ export function Figure({
   children: ReactNode;
 }): ReactElement {
   return (
-    <div className="figure panel">
+    <div className="figure">
       <dt>{name}</dt>
       <dd>
         {children}

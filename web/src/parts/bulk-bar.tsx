@@ -1,5 +1,5 @@
-// What can be done to the selected rows of a list, or to all that its filters find: counted first,
-// then submitted as one bulk action whose progress is shown here.
+// What can be done to the selected rows of a list, or, from a menu, to all that its filters find:
+// counted first, then submitted as one bulk action whose progress is shown here.
 import { useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { Button } from './button.tsx';
@@ -10,13 +10,14 @@ import { useCanAct } from '../me.ts';
 import { Progress } from './bulk-progress.tsx';
 import { Confirm } from './confirm.tsx';
 import { Problem } from './problem.tsx';
+import { RowMenu, type RowAction } from './row-menu.tsx';
 
 interface BulkBarProps {
   target: BulkAction['target'];
   actions: readonly BulkAction['action'][];
   selected: ReadonlySet<string>;
-  /** The current contents of the list. */
-  filter: object;
+  /** The current contents of the list; null: no action finds the same. */
+  filter: object | null;
   onDone: () => void;
 }
 
@@ -60,15 +61,26 @@ export function BulkBar({ target, actions, selected, filter, onDone }: BulkBarPr
     }
   }
 
-  const all = selected.size === 0;
+  const onAll = (action: BulkAction['action']): RowAction => ({
+    name: `${capitalised(action)} all that match…`,
+    onChoose: () => void ask(action, null),
+  });
   const askedText = asked === null ? '' : `${capitalised(asked.action)} ${namedCountText(asked.total, ONE[target])}`;
+  const isIdle = selected.size === 0 && error === null && submitted === null && asked === null;
   return (
     <div className="row" role="group" aria-label="Bulk actions">
-      {actions.map((action) => (
-        <Button key={action} onClick={() => void ask(action, all ? null : [...selected])}>
-          {capitalised(action)} {all ? 'all that match…' : `${countText(selected.size)} selected…`}
-        </Button>
-      ))}
+      {selected.size > 0 && (
+        <span className="row selection">
+          <strong>{countText(selected.size)} selected</strong>
+          {actions.map((action) => (
+            <Button key={action} onClick={() => void ask(action, [...selected])}>
+              {capitalised(action)} {countText(selected.size)} selected…
+            </Button>
+          ))}
+          <Button onClick={onDone}>Clear</Button>
+        </span>
+      )}
+      {isIdle && filter !== null && <RowMenu actions={actions.map(onAll)} />}
       {error !== null && <Problem error={error} />}
       {submitted !== null && <Progress id={submitted} />}
       {asked !== null && (

@@ -1,5 +1,6 @@
 // A list of any length: only the rows that can be seen are in the document. Rows are reached with j
-// and k or the arrows, opened with Enter, selected with x. Below 640 px each row is a card.
+// and k or the arrows, opened with Enter or a click, selected with x or their box. Below 640 px each
+// row is a card.
 import { useElementScrollRestoration } from '@tanstack/react-router';
 import { useVirtualizer, type VirtualizerOptions } from '@tanstack/react-virtual';
 import {
@@ -22,6 +23,10 @@ export interface Column<Row> {
   isNumber?: boolean;
   /** Only shown when it is chosen. */
   isExtra?: true;
+  /** Its title is only read aloud. */
+  isUntitled?: true;
+  /** Not shown beside an opened row. */
+  yields?: true;
   /** A card shows its value without its title. */
   isClear?: true;
   cell: (row: Row) => ReactNode;
@@ -39,51 +44,50 @@ interface DataTableProps<Row> {
   onOpen: (row: Row) => void;
   /** Called with the row that has the focus. */
   onCurrent?: (row: Row) => void;
+  /** The row that is opened beside the list. */
+  openedId?: string | undefined;
   /** Absent: rows cannot be selected. */
   selected?: ReadonlySet<string>;
-  onSelect?: (id: string) => void;
+  onSelect?: ((ids: readonly string[]) => void) | undefined;
   /** Called when the end is near. */
   onEnd?: () => void;
   isLoadingMore?: boolean;
 }
 
-const ROW_PX = 37;
+const ROW_PX = 41;
 const CARD_PX = 110;
 const OVERSCAN = 8;
 const NEAR_END = 20;
 
 export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
-  const { label, columns, widths, onWidth, rows, idOf, onOpen, onCurrent, selected, onSelect, onEnd } = props;
+  const { label, widths, onWidth, rows, idOf, onOpen, onCurrent, openedId, selected, onSelect, onEnd } = props;
+  const columns = useSeenColumns(props.columns, openedId !== undefined);
   const place = `table ${label}`;
   const head = useRef<HTMLDivElement>(null);
   const body = useRef<HTMLDivElement>(null);
   const [at, setAt] = useState(0);
-  const { hasShortcuts } = useSettings();
   const virtual = useSeenRows({ body, place, rows, idOf, onEnd });
   const items = virtual.getVirtualItems();
 
-  function moveTo(index: number): void {
+  const moveTo = (index: number): void => {
     setAt(index);
     virtual.scrollToIndex(index);
     requestAnimationFrame(() => body.current?.querySelector<HTMLElement>(`[data-index="${index}"]`)?.focus());
-  }
-
+  };
   const rememberRow = useLeftRow({ place, rows, idOf, moveTo });
-  useKeys(body, (event, isInside) => {
-    const act = actionOf(event, hasShortcuts);
-    const row = rows[at];
-    if (act === null || row === undefined) return;
-    event.preventDefault();
-    if (act === 'open') onOpen(row);
-    else if (act === 'select') onSelect?.(idOf(row));
-    else moveTo(isInside ? Math.max(0, Math.min(rows.length - 1, at + act)) : at);
-  });
-  const tracks = columns.map(({ title, width }) => (widths[title] === undefined ? width : `${widths[title]}px`));
-  const style = { '--columns': tracks.join(' ') } as CSSProperties;
+  useRowKeys({ body, rows, idOf, onOpen, onSelect, at, moveTo });
+  const tracks = [
+    ...(selected === undefined ? [] : ['18px']),
+    ...columns.map(({ title, width }) => (widths[title] === undefined ? width : `${widths[title]}px`)),
+  ];
+  const height = virtual.getTotalSize();
+  const style = { '--columns': tracks.join(' '), '--rows-height': `${height + 1}px` } as CSSProperties;
   return (
     <div className="table" role="table" aria-label={label} aria-rowcount={rows.length + 1} style={style}>
       <div role="rowgroup" className="table-head" ref={head}>
-        <TitleRow columns={columns} widths={widths} onWidth={onWidth} />
+        <TitleRow {...{ columns, widths, onWidth }}>
+          {selected !== undefined && <SelectAll {...{ rows, idOf, selected, onSelect }} />}
+        </TitleRow>
       </div>
       <div
         className="table-body"
@@ -94,7 +98,7 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
         onScroll={({ currentTarget }) => head.current?.scrollTo({ left: currentTarget.scrollLeft })}
         aria-busy={props.isLoadingMore === true}
       >
-        <div className="table-sizer" role="presentation" style={{ height: virtual.getTotalSize() }}>
+        <div className="table-sizer" role="presentation" style={{ height }}>
           {items.map(({ index, key, start }) => {
             const row = rows[index]!;
             const id = idOf(row);
@@ -105,6 +109,8 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
                 measure={virtual.measureElement}
                 isSelected={selected?.has(id)}
                 isCurrent={index === at}
+                isOpened={id === openedId}
+                onSelect={selected === undefined ? undefined : () => onSelect?.([id])}
                 onCurrent={() => {
                   setAt(index);
                   rememberRow(id);
@@ -119,16 +125,70 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
   );
 }
 
+/** Moves, opens and selects by keys. */
+function useRowKeys<Row>({
+  body,
+  rows,
+  idOf,
+  onOpen,
+  onSelect,
+  at,
+  moveTo,
+}: Pick<DataTableProps<Row>, 'rows' | 'idOf' | 'onOpen' | 'onSelect'> & {
+  body: RefObject<HTMLDivElement | null>;
+  at: number;
+  moveTo: (index: number) => void;
+}): void {
+  const { hasShortcuts } = useSettings();
+  useKeys(body, (event, isInside) => {
+    const act = actionOf(event, hasShortcuts);
+    const row = rows[at];
+    if (act === null || row === undefined) return;
+    event.preventDefault();
+    if (act === 'open') onOpen(row);
+    else if (act === 'select') onSelect?.([idOf(row)]);
+    else moveTo(isInside ? Math.max(0, Math.min(rows.length - 1, at + act)) : at);
+  });
+}
+
+/** Beside an opened row, fewer of them. */
+function useSeenColumns<Row>(columns: readonly Column<Row>[], isBeside: boolean): readonly Column<Row>[] {
+  return useMemo(() => columns.filter((column) => !isBeside || column.yields !== true), [columns, isBeside]);
+}
+
+/** Selects all rows that are loaded, or none. */
+function SelectAll<Row>({
+  rows,
+  idOf,
+  selected,
+  onSelect,
+}: Pick<DataTableProps<Row>, 'rows' | 'idOf' | 'onSelect'> & { selected: ReadonlySet<string> }): ReactElement {
+  return (
+    <input
+      type="checkbox"
+      aria-label="Select all rows that are loaded"
+      checked={selected.size > 0 && selected.size === rows.length}
+      onChange={({ target }) => onSelect?.(rows.map(idOf).filter((id) => selected.has(id) !== target.checked))}
+    />
+  );
+}
+
 function TitleRow<Row>({
   columns,
   widths,
   onWidth,
-}: Pick<DataTableProps<Row>, 'columns' | 'widths' | 'onWidth'>): ReactElement {
+  children,
+}: Pick<DataTableProps<Row>, 'columns' | 'widths' | 'onWidth'> & { children: ReactNode }): ReactElement {
   return (
     <div className="tr thead" role="row" aria-rowindex={1}>
-      {columns.map(({ title, isNumber }) => (
+      {children !== false && (
+        <span role="columnheader" className="select">
+          {children}
+        </span>
+      )}
+      {columns.map(({ title, isNumber, isUntitled }) => (
         <span key={title} role="columnheader" className={isNumber === true ? 'number' : undefined}>
-          {title}
+          {isUntitled === true ? <span className="hidden-visually">{title}</span> : title}
           <WidthHandle title={title} px={widths[title]} onWidth={(px) => onWidth(title, px)} />
         </span>
       ))}
@@ -222,12 +282,23 @@ interface TableRowProps<Row> {
   /** The one that keys act on. */
   isCurrent: boolean;
   measure: (element: Element | null) => void;
+  isOpened: boolean;
   onCurrent: () => void;
   onOpen: (row: Row) => void;
+  /** Absent: it cannot be selected. */
+  onSelect: (() => void) | undefined;
+}
+
+/** What does something itself when it is clicked. */
+const ACTIVE = 'a, button, input, select, label, summary, [popover]';
+
+/** A click on what does nothing itself opens the row, unless it has selected text. */
+function opensRow({ target }: { target: EventTarget }): boolean {
+  return target instanceof Element && target.closest(ACTIVE) === null && getSelection()?.isCollapsed !== false;
 }
 
 function TableRow<Row>(props: TableRowProps<Row>): ReactElement {
-  const { row, index, start, columns, isSelected, isCurrent, measure, onCurrent, onOpen } = props;
+  const { row, index, start, columns, isSelected, isCurrent, isOpened, measure, onCurrent, onOpen, onSelect } = props;
   // Drawn once, not whenever the list is scrolled.
   const cells = useMemo(
     () =>
@@ -251,11 +322,23 @@ function TableRow<Row>(props: TableRowProps<Row>): ReactElement {
       role="row"
       aria-rowindex={index + 2}
       aria-selected={isSelected}
+      aria-current={isOpened || undefined}
       tabIndex={isCurrent ? 0 : -1}
       style={{ transform: `translateY(${start}px)` }}
       onFocus={onCurrent}
-      onDoubleClick={() => onOpen(row)}
+      onClick={(event) => opensRow(event) && onOpen(row)}
     >
+      {onSelect !== undefined && (
+        <span role="cell" className="select">
+          <input
+            type="checkbox"
+            tabIndex={-1}
+            aria-label={`Select row ${index + 1}`}
+            checked={isSelected === true}
+            onChange={onSelect}
+          />
+        </span>
+      )}
       {cells}
     </div>
   );

@@ -7,6 +7,7 @@ import { api, type Delivery } from '../api.ts';
 import { useCanAct } from '../me.ts';
 import { Age, Fact, Heads, Status, Time } from './bits.tsx';
 import { Confirm } from './confirm.tsx';
+import { PanelHead } from './side-panel.tsx';
 import { LongText, SafeText } from './safe-text.tsx';
 import { KeyLink, TurnLink } from './links.tsx';
 
@@ -25,16 +26,18 @@ export function DeliveryDetails({ id, onClose }: { id: string; onClose?: () => v
   const found = useQuery({ queryKey: ['deliveries', 'one', id], queryFn: () => api.getDelivery({ id }) });
   const { data } = found;
   const heading = `delivery-${id}`;
+  const head = (
+    <>
+      <h2 id={heading}>
+        Delivery <span className="mono">{id.slice(-6)}</span>
+      </h2>
+      {data !== undefined && <Status status={data.status} />}
+      {data !== undefined && <Decisions delivery={data} />}
+    </>
+  );
   return (
-    <section className="panel" aria-labelledby={heading}>
-      <div className="row">
-        <h2 id={heading}>
-          Delivery <span className="mono">{id.slice(-6)}</span>
-        </h2>
-        {data !== undefined && <Status status={data.status} />}
-        {data !== undefined && <Decisions delivery={data} />}
-        {onClose !== undefined && <Button onClick={onClose}>Close</Button>}
-      </div>
+    <section className={onClose === undefined ? 'panel' : 'approval'} aria-labelledby={heading}>
+      {onClose === undefined ? <div className="row">{head}</div> : <PanelHead onClose={onClose}>{head}</PanelHead>}
       <Fault query={found} />
       {data !== undefined && (
         <>

@@ -3,7 +3,7 @@
 import { Link } from '@tanstack/react-router';
 import { useId, useState, type ReactElement, type ReactNode } from 'react';
 import { Button } from './button.tsx';
-import { Choice, Filters, TextFilter } from '../screens/filters.tsx';
+import { Choice, Filters, FoundChoice, TextFilter, TimeFilter } from '../screens/filters.tsx';
 import { BulkBar } from './bulk-bar.tsx';
 import { ColumnChooser } from './chosen-columns.tsx';
 import { CopyButton } from './copy-button.tsx';
@@ -21,55 +21,47 @@ interface ToolsProps<Row> {
   list: List<Row>;
   state: ListState<Row>;
   all: readonly Column<Row>[];
-  facets: ReactNode;
   current: Row | undefined;
 }
 
-export function ListTools<Row>({ list, state, all, facets, current }: ToolsProps<Row>): ReactElement {
-  const { filters, change, memory, remember, selected, setSelected } = state;
-  const bulkFilter = list.bulk?.filterOf(filters) ?? null;
-  const [rare, usual] = [true, false].map((isRare) =>
-    list.filters.filter((filter) => isRare === (filter.isRare === true)),
-  ) as [Filter[], Filter[]];
+export function ListTools<Row>({ list, state, all, current }: ToolsProps<Row>): ReactElement {
+  const { filters, change, clear, memory, remember, selected, setSelected } = state;
   const fieldOf = (filter: Filter): ReactElement => (
     <FilterField key={filter.name} {...filter} value={filters[filter.name]} change={change} />
   );
+  const isRare = ({ isRare: rare, name }: Filter): boolean => rare === true && filters[name] === undefined;
+  const rare = list.filters.filter(isRare);
   const set = Object.keys(filters).length;
   const content = (
     <div className="list-tools">
       <Filters>
-        {usual.map(fieldOf)}
-        {rare.length > 0 && (
-          <details open={rare.some(({ name }) => filters[name] !== undefined)}>
-            <summary>More filters</summary>
-            <div className="filters">{rare.map(fieldOf)}</div>
-          </details>
-        )}
-        {list.filters.length > VIEWS_FROM && <Views {...{ memory, remember }} />}
-        {list.hasChooser && (
-          <ColumnChooser
-            all={all}
-            choice={state.choice ?? memory.columns}
-            onChange={(columns) => {
-              remember({ columns, ...(columns === undefined ? { widths: {} } : {}) });
-              change({ columns }, true);
-            }}
-          />
-        )}
+        {list.filters.filter((filter) => !isRare(filter)).map(fieldOf)}
+        {rare.length > 0 && <MoreFilters>{rare.map(fieldOf)}</MoreFilters>}
+        {set > 0 && list.filters.length > 1 && <Button onClick={clear}>Clear</Button>}
+        <span className="row end">
+          {list.filters.length > VIEWS_FROM && <Views {...{ memory, remember }} />}
+          {list.hasChooser && (
+            <ColumnChooser
+              all={all}
+              choice={state.choice ?? memory.columns}
+              onChange={(columns) => {
+                remember({ columns, ...(columns === undefined ? { widths: {} } : {}) });
+                change({ columns }, true);
+              }}
+            />
+          )}
+          {list.copied && <CopyRow kind={list.noun} current={current && list.copied(current)} />}
+          {list.bulk && (
+            <BulkBar
+              target={list.bulk.target}
+              actions={list.bulk.actions}
+              selected={selected}
+              filter={list.bulk.filterOf(filters)}
+              onDone={() => setSelected(new Set())}
+            />
+          )}
+        </span>
       </Filters>
-      <div className="row">
-        {list.bulk && (
-          <BulkBar
-            target={list.bulk.target}
-            actions={selected.size > 0 || bulkFilter !== null ? list.bulk.actions : []}
-            selected={selected}
-            filter={bulkFilter ?? {}}
-            onDone={() => setSelected(new Set())}
-          />
-        )}
-        {list.copied && <CopyRow kind={list.noun} current={current && list.copied(current)} />}
-        {facets}
-      </div>
     </div>
   );
   if (!matchMedia('(max-width: 640px)').matches) return content;
@@ -81,10 +73,25 @@ export function ListTools<Row>({ list, state, all, facets, current }: ToolsProps
   );
 }
 
+/** The filters that few people need; one that is set stands with the others. */
+function MoreFilters({ children }: { children: ReactNode }): ReactElement {
+  const id = useId();
+  return (
+    <>
+      <Button popoverTarget={id}>More filters</Button>
+      <div id={id} popover="auto" className="chooser panel" role="group" aria-label="More filters">
+        {children}
+      </div>
+    </>
+  );
+}
+
 function FilterField(props: Filter & { value: string | undefined; change: (part: Search) => void }): ReactElement {
   const { name, title, options, usual, value, change } = props;
   const field = { name: title, value, onChange: (next: string | undefined) => change({ [name]: next }) };
   if (options === undefined) return <TextFilter {...field} />;
+  if (options === 'times') return <TimeFilter {...field} />;
+  if (typeof options === 'string') return <FoundChoice {...field} of={options} />;
   return <Choice {...field} options={options} {...(usual === undefined ? {} : { usual })} />;
 }
 

@@ -11,6 +11,7 @@ import type { List, Search } from './list.ts';
 import { ListTools } from './list-filters.tsx';
 import { useListState, type ListState } from './list-state.ts';
 import { Fault, haveBegun, Loading } from './loading.tsx';
+import { Beside } from './side-panel.tsx';
 import { RowMenu, type RowActions } from './row-menu.tsx';
 
 interface ListScreenProps<Row> {
@@ -25,17 +26,16 @@ interface ListScreenProps<Row> {
    */
   above?: ReactNode;
   isReady?: boolean;
-  /** Below the filters. */
-  facets?: ReactNode;
   rowActions?: ((row: Row) => RowActions) | undefined;
-  onOpen?: (row: Row) => void;
+  /** Stands in the place of the table while no filter is set; `isWhole`: these are all rows. */
+  grouped?: (rows: readonly Row[], isWhole: boolean) => ReactNode;
   children?: ReactNode;
 }
 
 export function ListScreen<Row>(props: ListScreenProps<Row>): ReactElement {
-  const { list, fixed, news, buttons, above, isReady = true, facets, rowActions, onOpen, children } = props;
+  const { list, fixed, news, buttons, above, isReady = true, rowActions, grouped, children } = props;
   const state = useListState(list, fixed);
-  const { query, rows, filters, memory, choice } = state;
+  const { query, rows, filters, memory, choice, open, show } = state;
   const [focused, setFocused] = useState<Row | null>(null);
   const canAct = useCanAct();
   const all = useColumns(list, canAct ? rowActions : undefined);
@@ -51,16 +51,24 @@ export function ListScreen<Row>(props: ListScreenProps<Row>): ReactElement {
         <Loading />
       </>
     );
+  const opened =
+    open === undefined
+      ? undefined
+      : list.panel?.(
+          open,
+          () => show(undefined),
+          rows.find((row) => list.idOf(row) === open),
+        );
   return (
-    <>
+    <Beside opened={opened} onClose={() => show(undefined)}>
       <div className="row">
         {title}
         {news}
-        {canAct && buttons}
+        {canAct && buttons !== undefined && <span className="row end">{buttons}</span>}
         {fixed !== undefined && <Button onClick={() => void query.refetch()}>Refresh</Button>}
       </div>
       {above}
-      <ListTools {...{ list, state, all, facets }} current={focused ?? rows[0]} />
+      <ListTools {...{ list, state, all }} current={focused ?? rows[0]} />
       {children}
       <Fault query={query} />
       {query.isSuccess && rows.length === 0 && !query.hasNextPage ? (
@@ -69,10 +77,12 @@ export function ListScreen<Row>(props: ListScreenProps<Row>): ReactElement {
         ) : (
           <Empty {...list.empty}>{list.empty.text}</Empty>
         )
+      ) : grouped !== undefined && Object.keys(filters).length === 0 ? (
+        grouped(rows, !query.hasNextPage)
       ) : (
-        <Rows {...{ list, state, columns, onOpen }} onCurrent={setFocused} />
+        <Rows {...{ list, state, columns }} onCurrent={setFocused} />
       )}
-    </>
+    </Beside>
   );
 }
 
@@ -80,19 +90,20 @@ function Rows<Row>(props: {
   list: List<Row>;
   state: ListState<Row>;
   columns: readonly Column<Row>[];
-  onOpen: ((row: Row) => void) | undefined;
   onCurrent: (row: Row) => void;
 }): ReactElement {
-  const { list, state, columns, onOpen, onCurrent } = props;
-  const { memory, remember, selected, setSelected, query, rows, onEnd } = state;
+  const { list, state, columns, onCurrent } = props;
+  const { memory, remember, selected, setSelected, query, rows, onEnd, open, show } = state;
   const { history } = useRouter();
+  const canAct = useCanAct();
   const selecting = {
     selected,
-    onSelect: (id: string) => setSelected((before) => before.symmetricDifference(new Set([id]))),
+    onSelect: (ids: readonly string[]) => setSelected((before) => before.symmetricDifference(new Set(ids))),
   };
+  const canShow = (row: Row): boolean => list.panel !== undefined && list.idOf(row) !== open;
   return (
     <DataTable
-      {...{ columns, rows, onEnd, onCurrent }}
+      {...{ columns, rows, onEnd }}
       label={list.label ?? list.title}
       widths={memory.widths ?? {}}
       onWidth={(name, px) => {
@@ -100,12 +111,19 @@ function Rows<Row>(props: {
         remember({ widths: px === null ? others : { ...others, [name]: px } });
       }}
       idOf={list.idOf}
+      openedId={list.panel === undefined ? undefined : open}
+      onCurrent={(row) => {
+        onCurrent(row);
+        // What is opened follows the keys.
+        if (open !== undefined && canShow(row)) show(list.idOf(row), true);
+      }}
       onOpen={(row) => {
         const to = list.pathOf?.(row) ?? null;
-        if (onOpen !== undefined) onOpen(row);
+        if (canShow(row)) show(list.idOf(row), open !== undefined);
+        // What is opened already is opened whole.
         else if (to !== null) history.push(to);
       }}
-      {...(list.bulk === undefined ? {} : selecting)}
+      {...(list.bulk === undefined || !canAct ? {} : selecting)}
       isLoadingMore={query.isFetchingNextPage}
     />
   );
@@ -116,9 +134,9 @@ function useColumns<Row>({ columns }: List<Row>, rowActions: ListScreenProps<Row
   return useMemo((): readonly Column<Row>[] => {
     if (rowActions === undefined) return columns;
     const cell = (row: Row): ReactNode => {
-      const { of, actions } = rowActions(row);
-      return actions.length === 0 ? null : <RowMenu of={of} actions={actions} />;
+      const menu = rowActions(row);
+      return menu.actions.length === 0 ? null : <RowMenu {...menu} />;
     };
-    return [...columns, { title: 'Actions', width: '96px', isClear: true, cell }];
+    return [...columns, { title: 'Actions', width: '32px', isClear: true, yields: true, isUntitled: true, cell }];
   }, [columns, rowActions]);
 }

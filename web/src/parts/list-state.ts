@@ -35,7 +35,7 @@ function useMemory(path: string): [Remembered, (part: Remembered) => void] {
 }
 
 export function useListState<Row>(list: List<Row>, fixed: Search | undefined) {
-  const { columns: choice, ...search }: Search = useSearch({ strict: false });
+  const { columns: choice, open, ...search }: Search = useSearch({ strict: false });
   const navigate = useNavigate();
   const [memory, remember] = useMemory(list.title);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
@@ -46,9 +46,14 @@ export function useListState<Row>(list: List<Row>, fixed: Search | undefined) {
     setSelected(new Set());
     void navigate({ to: '.', search: ((before: Search) => ({ ...before, ...part })) as never, replace });
   };
+  /** Opens a row beside the list; undefined: closes it. */
+  const show = (id: string | undefined, replace = false): void =>
+    void navigate({ to: '.', search: ((before: Search) => ({ ...before, open: id })) as never, replace });
   const clear = (): void => change(Object.fromEntries(list.filters.map(({ name }) => [name, undefined])));
   return {
     choice,
+    open,
+    show,
     filters,
     change,
     clear,

@@ -12,8 +12,11 @@ export interface Filter {
   /** In the URL. */
   name: string;
   title: string;
-  /** Absent: any text. */
-  options?: readonly string[];
+  /**
+   * The values; `agents` and others: those that exist now; `times`: ranges that end now. Absent: any
+   * text.
+   */
+  options?: readonly string[] | 'agents' | 'models' | 'channels' | 'codes' | 'times';
   /** What no value means; absent: no filter. */
   usual?: string;
   /** Few people need it. */
@@ -45,6 +48,11 @@ export interface List<Row> {
   idOf: (row: Row) => string;
   /** The path of a row; null: it has none. */
   pathOf?: (row: Row) => string | null;
+  /**
+   * What is shown beside the list when the row of this id is opened; absent: its path is opened. The
+   * row is not there before it is loaded.
+   */
+  panel?: (id: string, close: () => void, row: Row | undefined) => ReactNode;
   copied?: (row: Row) => CopiedRow;
   bulk?: {
     target: BulkAction['target'];

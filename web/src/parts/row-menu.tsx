@@ -1,4 +1,5 @@
 // The actions on one row of a list: a button in the row, and the menu that it opens.
+import { Ellipsis } from 'lucide-react';
 import { useId, useRef, type ReactElement } from 'react';
 import { Button } from './button.tsx';
 import { SafeText } from './safe-text.tsx';
@@ -10,31 +11,29 @@ export interface RowAction {
   onChoose: () => void;
 }
 
-/** What can be done to a row, and its name. */
+/** What can be done to a row, and its name; absent: the screen is about nothing else. */
 export interface RowActions {
-  of: string;
+  of?: string;
   actions: readonly RowAction[];
 }
 
-/** `of` names the row in the name of each button, so that each can be told apart. */
+/** The name of the row is in the name of each button, so that each can be told apart. */
 export function RowMenu({ of, actions }: RowActions): ReactElement {
   const id = useId();
   const menu = useRef<HTMLDivElement>(null);
-  const name = (
+  const name = of !== undefined && (
     <span className="hidden-visually">
       {' '}
       <SafeText text={of} />
     </span>
   );
   return (
-    <span
-      // A second click on a button does not open the row, and keys in the menu do not move to
-      // another row.
-      onDoubleClick={(event) => event.stopPropagation()}
-    >
-      <Button data-palette id={`${id}-opener`} popoverTarget={id}>
-        Actions…{name}
-      </Button>
+    <span>
+      <button type="button" className="icon-button" data-palette id={`${id}-opener`} popoverTarget={id} title="Actions">
+        <Ellipsis size={16} />
+        <span className="hidden-visually">Actions…</span>
+        {name}
+      </button>
       <div
         id={id}
         ref={menu}
@@ -42,6 +41,7 @@ export function RowMenu({ of, actions }: RowActions): ReactElement {
         className="chooser panel row-menu"
         role="group"
         aria-labelledby={`${id}-opener`}
+        // Keys in the menu do not move to another row.
         onKeyDown={(event) => event.stopPropagation()}
       >
         {actions.map(({ name: action, tone, onChoose }) => (

@@ -50,5 +50,13 @@ export function useLeftRow<Row>({ place, rows, idOf, moveTo }: LeftRowProps<Row>
     if (index !== -1 && isFree()) moveTo(index);
     isDone.current = index !== -1 || !isFree();
   });
-  return (now) => left.set(spot, now);
+  const last = useRef(id);
+  // What is opened beside a list is another entry of the history.
+  useEffect(() => {
+    if (last.current !== undefined) left.set(spot, last.current);
+  }, [spot]);
+  return (now) => {
+    last.current = now;
+    left.set(spot, now);
+  };
 }

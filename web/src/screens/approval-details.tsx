@@ -1,6 +1,7 @@
 // One request for an approval: exactly what would run, who asks, and the decision.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { Check } from 'lucide-react';
 import { useRef, useState, type ReactElement } from 'react';
 import { api, type Approval } from '../api.ts';
 import { countText } from '../format/amounts.ts';
@@ -9,11 +10,11 @@ import { useCanAct } from '../me.ts';
 import { Age, Chip, Facts, Status, Time } from '../parts/bits.tsx';
 import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { LongField } from '../parts/fields.tsx';
 import { KeyLink, TurnLink } from '../parts/links.tsx';
 import { NoData } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
+import { PanelHead } from '../parts/side-panel.tsx';
 import { useSettings } from '../settings.tsx';
 
 const NOTE_CHARS_MAX = 2_000;
@@ -51,22 +52,21 @@ export function ApprovalStatus({ status }: Pick<Approval, 'status'>): ReactEleme
 /** Opens a request, by its tool. */
 export function RequestLink({ request: { id, tool } }: { request: Approval }): ReactElement {
   return (
-    <Link to="/approvals" search={(before) => ({ ...before, open: id })}>
+    <Link to="/approvals" search={{ open: id }}>
       <SafeText text={tool} /> {id.slice(-6)}
     </Link>
   );
 }
 
-export function ApprovalDetails({ id, onClose }: { id: string; onClose: () => void }): ReactElement {
+/** A request and the way to decide it; it stays when it is read again and says who decided it. */
+function useRequest(id: string, onDecided?: () => void) {
   const { isLive } = useSettings();
   const queries = useQueryClient();
-  const heading = useRef<HTMLHeadingElement>(null);
   const request = useQuery({
     queryKey: ['approvals', 'one', id],
     queryFn: () => api.getApproval({ id }),
     refetchInterval: ({ state: { data } }) => isLive && data !== undefined && rereadApprovalsMs([data]),
   });
-  // It stays when the request is read again, which then says who decided it.
   const decided = useMutation({
     mutationFn: ({ verb, note }: { verb: Verb; note: string }) => {
       const body = note.trim() === '' ? {} : { note: note.trim() };
@@ -75,35 +75,66 @@ export function ApprovalDetails({ id, onClose }: { id: string; onClose: () => vo
     onSettled: async () => {
       await queries.invalidateQueries({ queryKey: ['approvals'] });
       void queries.invalidateQueries({ queryKey: ['stats'] });
-      heading.current?.focus();
+      void queries.invalidateQueries({ queryKey: ['waiting'] });
+      onDecided?.();
     },
   });
+  const decide = (verb: Verb, note: string): Promise<unknown> => decided.mutateAsync({ verb, note });
+  return { request, decided, decide };
+}
+
+export function ApprovalDetails({ id, onClose }: { id: string; onClose: () => void }): ReactElement {
+  const heading = useRef<HTMLHeadingElement>(null);
+  const { request, decided, decide } = useRequest(id, () => heading.current?.focus());
   const { data } = request;
   return (
-    <section className="panel approval" aria-labelledby={`approval-${id}`}>
-      <div className="row">
+    <section className="approval" aria-labelledby={`approval-${id}`}>
+      <PanelHead onClose={onClose}>
         <h2 id={`approval-${id}`} ref={heading} tabIndex={-1}>
           {data === undefined ? 'Request' : <SafeText text={data.tool} />} <span className="mono">{id.slice(-6)}</span>
         </h2>
         {data !== undefined && <ApprovalStatus status={data.status} />}
-        <Button onClick={onClose}>Close</Button>
-      </div>
-      {data === undefined ? <NoData query={request} /> : <RequestFacts request={data} />}
-      {decided.isError && <Problem error={decided.error} />}
-      {data !== undefined && (
-        <Decision
-          request={data}
-          isBusy={decided.isPending}
-          decide={(verb, note) => decided.mutateAsync({ verb, note })}
-        />
+      </PanelHead>
+      {data === undefined ? (
+        <NoData query={request} />
+      ) : (
+        <>
+          <Decision request={data} isBusy={decided.isPending} decide={decide} />
+          {decided.isError && <Problem error={decided.error} />}
+          <RequestFacts request={data} />
+        </>
       )}
     </section>
   );
 }
 
+/** A request where its turn or its session is shown: what would run, until when, and the decision. */
+export function ApprovalCard({ id }: { id: string }): ReactElement {
+  const { request, decided, decide } = useRequest(id);
+  const { data } = request;
+  if (data === undefined) return <NoData query={request} />;
+  return (
+    <section className="approval card" aria-label={`Request ${id.slice(-6)}`}>
+      <p className="row">
+        <RequestLink request={data} />
+        {data.status !== 'open' && <ApprovalStatus status={data.status} />}
+        <span className="soft">
+          <SafeText text={reasonsText(data)} />
+          {data.status === 'open' && (
+            <>
+              ; is denied <Age at={data.expiresAt} />
+            </>
+          )}
+        </span>
+      </p>
+      <Decision request={data} isBusy={decided.isPending} decide={decide} />
+      {decided.isError && <Problem error={decided.error} />}
+    </section>
+  );
+}
+
 function RequestFacts({ request }: { request: Approval }): ReactElement {
-  const { status, sessionKey, rootSessionKey, turnId, reasons, requestedAt, expiresAt, decidedAt, decidedBy, note } =
-    request;
+  const { status, sessionKey, rootSessionKey, turnId, requestedAt, expiresAt, decidedAt, decidedBy, note } = request;
   return (
     <Facts
       facts={{
@@ -115,7 +146,7 @@ function RequestFacts({ request }: { request: Approval }): ReactElement {
           </Link>
         ),
         Turn: <TurnLink id={turnId} />,
-        'Why it waits': <SafeText text={reasons.map((reason) => REASONS[reason] ?? reason).join('; ')} />,
+        'Why it waits': <SafeText text={reasonsText(request)} />,
         Asked: (
           <>
             <Time at={requestedAt} /> (<Age at={requestedAt} />)
@@ -154,6 +185,8 @@ const REASONS: Readonly<Record<string, string>> = {
   untrusted: 'the turn may have read words of others',
 };
 
+const reasonsText = ({ reasons }: Approval): string => reasons.map((reason) => REASONS[reason] ?? reason).join('; ');
+
 const ENDS: Readonly<Record<Approval['status'], string>> = {
   open: 'Ended',
   approved: 'Approved',
@@ -178,27 +211,28 @@ function Decision({ request: { status, shown }, isBusy, decide }: DecisionProps)
   const send = (verb: Verb): void => void decide(verb, note).catch(() => undefined);
   return (
     <>
-      <h3>{status === 'open' ? 'What would run' : 'What was asked for'}</h3>
-      <ShownCall text={isWhole ? shown : shown.slice(0, SHOWN_CHARS)} />
+      <ShownCall text={isWhole ? shown : shown.slice(0, SHOWN_CHARS)} isWhole={isWhole} />
       {!isWhole && <Button onClick={() => setWhole(true)}>Show all of it ({left} characters more)</Button>}
       {canAct && status === 'open' && (
-        <>
-          <LongField
-            name="Note (the agent reads it when the call is denied)"
-            rows={2}
-            value={note}
-            maxLength={NOTE_CHARS_MAX}
-            onChange={setNote}
-          />
-          <div className="row">
-            <Button tone="main" disabled={isBusy} onClick={() => (isWhole ? send('approve') : setAsking(true))}>
-              {isWhole ? 'Approve' : 'Approve…'}
-            </Button>
-            <Button tone="bad" disabled={isBusy} onClick={() => send('deny')}>
-              Deny
-            </Button>
-          </div>
-        </>
+        <div className="row decide">
+          <Button tone="main" disabled={isBusy} onClick={() => (isWhole ? send('approve') : setAsking(true))}>
+            <Check size={15} />
+            {isWhole ? 'Approve' : 'Approve…'}
+          </Button>
+          <Button tone="bad" disabled={isBusy} onClick={() => send('deny')}>
+            Deny
+          </Button>
+          <label className="grow">
+            <span className="hidden-visually">Note (the agent reads it when the call is denied)</span>
+            <input
+              className="note"
+              placeholder="Note for the agent, if it is denied"
+              value={note}
+              maxLength={NOTE_CHARS_MAX}
+              onChange={({ target }) => setNote(target.value)}
+            />
+          </label>
+        </div>
       )}
       {isAsking && (
         <Confirm
@@ -217,13 +251,52 @@ function Decision({ request: { status, shown }, isBusy, decide }: DecisionProps)
 /** Unseen characters as the service writes them. */
 const NUMBERED = /(<U\+[\dA-F]{4,6}>)/;
 
+/** The first line names the tool and its folder, the rest is the input as JSON. */
+const CALL = /^(.*)\n(\{.*\})$/s;
+
+/** Characters that JSON shows as their numbers, and a command would not. */
+const CONTROL = /(?![\n\t])\p{Cc}/u;
+
+/** The command of a call and its other arguments; null: it is no command, or not all of it is there. */
+function commandOf(text: string): { head: string; command: string; others: string | null } | null {
+  const [, head, json] = CALL.exec(text) ?? [];
+  if (head === undefined || json === undefined) return null;
+  try {
+    const { command, ...others } = JSON.parse(json) as Record<string, unknown>;
+    if (typeof command !== 'string' || CONTROL.test(command)) return null;
+    return { head, command, others: Object.keys(others).length === 0 ? null : JSON.stringify(others, null, 2) };
+  } catch {
+    return null;
+  }
+}
+
+/** A call in one line. */
+export function callLine(shown: string): string {
+  return (commandOf(shown)?.command ?? shown.slice(shown.indexOf('\n') + 1)).slice(0, LINE_CHARS);
+}
+const LINE_CHARS = 300;
+
 /**
- * The text of a call, in the order in which it is stored: no letter of another script changes how
- * the others are shown.
+ * A call, a command as one. It stands in the order in which it is stored: no letter of another
+ * script changes how the others are shown.
  */
-function ShownCall({ text }: { text: string }): ReactElement {
+function ShownCall({ text, isWhole }: { text: string; isWhole: boolean }): ReactElement {
+  const call = isWhole ? commandOf(text) : null;
+  if (call === null) return <Shown text={text} />;
   return (
-    <pre className="shown-call" dir="ltr" tabIndex={0}>
+    <>
+      <p className="soft">
+        <SafeText text={call.head} />
+      </p>
+      <Shown text={call.command} isCommand />
+      {call.others !== null && <Shown text={call.others} />}
+    </>
+  );
+}
+
+function Shown({ text, isCommand }: { text: string; isCommand?: true }): ReactElement {
+  return (
+    <pre className="shown-call" data-command={isCommand} dir="ltr" tabIndex={0}>
       {text.split(NUMBERED).map((part, at) =>
         at % 2 === 0 ? (
           part

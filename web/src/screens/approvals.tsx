@@ -1,17 +1,15 @@
-// Tool calls that wait for an approval: the open ones first; one is opened above the list, whole,
+// Tool calls that wait for an approval: the open ones first; one is opened beside the list, whole,
 // and is decided there.
-import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import * as CHOICES from '../../../src/client/generated/choices.ts';
 import { api, type Approval } from '../api.ts';
-import { beginningOf } from '../format/long-text.ts';
 import { Age } from '../parts/bits.tsx';
 import type { Column } from '../parts/data-table.tsx';
 import type { List } from '../parts/list.ts';
 import { ListScreen } from '../parts/list-screen.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { SessionLink, Words } from '../parts/short-key.tsx';
-import { ApprovalDetails, ApprovalStatus, RequestLink, rereadApprovalsMs } from './approval-details.tsx';
+import { ApprovalDetails, ApprovalStatus, callLine, RequestLink, rereadApprovalsMs } from './approval-details.tsx';
 
 type Status = NonNullable<NonNullable<Parameters<typeof api.listApprovals>[0]>['status']>;
 
@@ -27,11 +25,10 @@ const COLUMNS: readonly Column<Approval>[] = [
   {
     title: 'Input',
     width: 'minmax(160px, 3fr)',
-    // Its first line names the tool and the folder.
-    cell: ({ shown }) => <Words text={beginningOf(shown.slice(shown.indexOf('\n') + 1), 200)} />,
+    cell: ({ shown }) => <Words text={callLine(shown)} />,
   },
-  { title: 'Why', width: '120px', cell: ({ reasons }) => <SafeText text={reasons.join(', ')} /> },
-  { title: 'Asked', width: '92px', cell: ({ requestedAt }) => <Age at={requestedAt} /> },
+  { title: 'Why', width: '120px', yields: true, cell: ({ reasons }) => <SafeText text={reasons.join(', ')} /> },
+  { title: 'Asked', width: '92px', yields: true, cell: ({ requestedAt }) => <Age at={requestedAt} /> },
   {
     title: 'Ends',
     width: '132px',
@@ -56,6 +53,7 @@ const APPROVALS: List<Approval> = {
   columns: COLUMNS,
   filters: [{ name: 'status', title: 'Status', usual: 'open', options: [...CHOICES.listApprovals.status, ANY] }],
   idOf: ({ id }) => id,
+  panel: (id, close) => <ApprovalDetails key={id} id={id} onClose={close} />,
   empty: {
     text: (
       <>
@@ -67,13 +65,5 @@ const APPROVALS: List<Approval> = {
 };
 
 export function Approvals(): ReactElement {
-  const { open } = useSearch({ from: '/app/approvals' });
-  const navigate = useNavigate({ from: '/approvals' });
-  const show = (id: string | null): void =>
-    void navigate({ search: ({ open: _open, ...before }) => (id === null ? before : { ...before, open: id }) });
-  return (
-    <ListScreen list={APPROVALS} onOpen={({ id }) => show(id)}>
-      {open !== undefined && <ApprovalDetails key={open} id={open} onClose={() => show(null)} />}
-    </ListScreen>
-  );
+  return <ListScreen list={APPROVALS} />;
 }

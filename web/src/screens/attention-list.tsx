@@ -4,12 +4,17 @@ import { useState, type ReactElement } from 'react';
 import { api } from '../api.ts';
 import { useAttention } from '../attention.ts';
 import { me } from '../me.ts';
-import { Age, Time } from '../parts/bits.tsx';
+import { Age, Chip, Time } from '../parts/bits.tsx';
+import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { PathLink } from '../parts/path-link.tsx';
 import { Problem } from '../parts/problem.tsx';
+import { RowMenu } from '../parts/row-menu.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
+
+/** The first problems say what to do, the others when it is asked for. */
+const EXPLAINED = 4;
 
 type Entry = NonNullable<ReturnType<typeof useAttention>['data']>['items'][number];
 
@@ -18,7 +23,8 @@ export function AttentionList(): ReactElement {
   const { data: who } = useSuspenseQuery(me);
   const [asked, setAsked] = useState<{ entry: Entry; to: 'Acknowledge' | 'Snooze' } | null>(null);
   const queries = useQueryClient();
-  const shown = (): Promise<void> => queries.invalidateQueries({ queryKey: ['stats'] });
+  const [isWhole, setWhole] = useState(false);
+  const reread = (): Promise<void> => queries.invalidateQueries({ queryKey: ['stats'] });
   const { data } = list;
   if (data === undefined) return list.isError ? <Problem error={list.error} /> : <Loading />;
   if (data.items.length === 0) {
@@ -34,37 +40,38 @@ export function AttentionList(): ReactElement {
   return (
     <>
       <ul className="attention-list">
-        {data.items.map((item) => (
+        {data.items.map((item, at) => (
           <li key={item.id} className={item.state === 'open' ? undefined : 'soft'}>
-            <div>
-              {item.mark === null ? (
-                <span className="chip" data-tone={item.severity === 'error' ? 'bad' : 'warn'}>
-                  {item.severity}
-                </span>
-              ) : (
-                <span className="chip">{item.state}</span>
-              )}{' '}
+            <Chip tone={item.mark !== null ? undefined : item.severity === 'error' ? 'bad' : 'warn'} data-dot>
+              {item.mark === null ? item.severity : item.state}
+            </Chip>
+            <div className="grow">
               <PathLink href={item.href}>
                 <SafeText text={item.text} />
-              </PathLink>{' '}
-              {item.since !== null && (
-                <span className="soft">
-                  began <Age at={item.since} />
-                </span>
+              </PathLink>
+              {(at < EXPLAINED || isWhole || item.mark !== null) && (
+                <p className="soft">
+                  {item.mark === null ? <SafeText text={item.fix} /> : <MarkText mark={item.mark} />}
+                </p>
               )}
-              <p className="soft">
-                {item.mark === null ? <SafeText text={item.fix} /> : <MarkText mark={item.mark} />}
-              </p>
             </div>
-            {who.role !== 'viewer' && (
-              <span className="row">
-                <Actions entry={item} onAsk={(to) => setAsked({ entry: item, to })} onDone={shown} />
+            {item.since !== null && (
+              <span className="soft nowrap" title="It began">
+                <Age at={item.since} />
               </span>
+            )}
+            {who.role !== 'viewer' && (
+              <Actions entry={item} onAsk={(to) => setAsked({ entry: item, to })} onDone={reread} />
             )}
           </li>
         ))}
       </ul>
-      {asked !== null && <Decision {...asked} onClose={() => setAsked(null)} onDone={shown} />}
+      {data.items.length > EXPLAINED && (
+        <Button aria-pressed={isWhole} onClick={() => setWhole(!isWhole)}>
+          What to do about each
+        </Button>
+      )}
+      {asked !== null && <Decision {...asked} onClose={() => setAsked(null)} onDone={reread} />}
     </>
   );
 }
@@ -79,24 +86,12 @@ function Actions({
   onAsk: (to: 'Acknowledge' | 'Snooze') => void;
   onDone: () => Promise<void>;
 }): ReactElement {
-  if (mark !== null) {
-    const show = (): Promise<void> =>
-      api.snoozeAttention({ attentionId: id, body: { seconds: 0 } }).then(onDone, onDone);
-    return (
-      <button type="button" className="button" aria-label={`Show again: ${text}`} onClick={() => void show()}>
-        Show again
-      </button>
-    );
-  }
-  return (
-    <>
-      {(['Acknowledge', 'Snooze'] as const).map((to) => (
-        <button key={to} type="button" className="button" aria-label={`${to}: ${text}`} onClick={() => onAsk(to)}>
-          {to}…
-        </button>
-      ))}
-    </>
-  );
+  const again = (): void => void api.snoozeAttention({ attentionId: id, body: { seconds: 0 } }).then(onDone, onDone);
+  const actions =
+    mark === null
+      ? (['Acknowledge', 'Snooze'] as const).map((to) => ({ name: `${to}…`, onChoose: () => onAsk(to) }))
+      : [{ name: 'Show again', onChoose: again }];
+  return <RowMenu of={text} actions={actions} />;
 }
 
 /** Who has decided what, and why. */

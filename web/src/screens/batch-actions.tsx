@@ -7,20 +7,19 @@ import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { DialogButton } from '../parts/dialog-button.tsx';
 import { Field, Select } from '../parts/fields.tsx';
+import { RowMenu } from '../parts/row-menu.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { useActions } from '../parts/use-actions.tsx';
 
 export function BatchActions({ batch }: { batch: Batch }): ReactElement {
   const queries = useQueryClient();
   const { act, problem } = useActions();
+  const [cancelling, setCancelling] = useState<'finish' | 'stop' | null>(null);
   const { id, status, counts } = batch;
   const isOpen = status === 'running' || status === 'paused';
   const failed = counts.failed + counts.expired;
   const change = (changed: typeof api.pauseBatch): void =>
     act(async () => queries.setQueryData(['batches', id], await changed({ id })));
-  const cancel = (running: 'finish' | 'stop') => (close: () => void) => (
-    <CancelBatch batch={batch} running={running} onClose={close} />
-  );
   return (
     <>
       {status === 'running' && <Button onClick={() => change(api.pauseBatch)}>Pause batch</Button>}
@@ -36,15 +35,14 @@ export function BatchActions({ batch }: { batch: Batch }): ReactElement {
         </DialogButton>
       )}
       {isOpen && (
-        <>
-          <DialogButton tone="bad" dialog={cancel('finish')}>
-            Cancel…
-          </DialogButton>
-          <DialogButton tone="bad" dialog={cancel('stop')}>
-            Cancel and stop turns…
-          </DialogButton>
-        </>
+        <RowMenu
+          actions={[
+            { name: 'Cancel…', tone: 'bad', onChoose: () => setCancelling('finish') },
+            { name: 'Cancel and stop turns…', tone: 'bad', onChoose: () => setCancelling('stop') },
+          ]}
+        />
       )}
+      {cancelling !== null && <CancelBatch batch={batch} running={cancelling} onClose={() => setCancelling(null)} />}
       {problem}
     </>
   );

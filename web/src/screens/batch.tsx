@@ -1,13 +1,13 @@
 // One batch: its progress and cost, its submissions to the provider, its failures, and its items.
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import * as CHOICES from '../../../src/client/generated/choices.ts';
 import { api, type Batch } from '../api.ts';
 import { countText, microsOf, percentText, usdText } from '../format/amounts.ts';
 import { ageText } from '../format/time.ts';
 import { useCanAct } from '../me.ts';
-import { Age, Cost, Facts, Figure, Status, Time } from '../parts/bits.tsx';
+import { Age, Cost, Facts, Figure, Status, Time, TONES } from '../parts/bits.tsx';
 import { DialogButton } from '../parts/dialog-button.tsx';
 import { NoData } from '../parts/loading.tsx';
 import { Panel, PlainTable, type PlainColumn } from '../parts/panel.tsx';
@@ -42,73 +42,105 @@ function BatchView({ batch }: { batch: Batch }): ReactElement {
           <SafeText text={name ?? 'Batch'} />
         </h1>
         <Status status={outcome ?? status} />
-        <a className="button" href={`/v1/batches/${id}/results`} download={`${id}.jsonl`}>
-          Download results
-        </a>
-        {canAct && <BatchActions batch={batch} />}
+        <span className="row end">
+          <a className="button" href={`/v1/batches/${id}/results`} download={`${id}.jsonl`}>
+            Download results
+          </a>
+          {canAct && <BatchActions batch={batch} />}
+        </span>
       </div>
       {pauseReason !== null && (
         <p className="banner" role="status">
           Paused: <strong>{pauseReason}</strong> <SafeText text={pauseDetail ?? ''} />
         </p>
       )}
-      <progress
-        className="wide"
-        value={endedItems(counts)}
-        max={Math.max(1, counts.total)}
-        aria-label={`${endedItems(counts)} of ${counts.total} items have ended`}
-      />
+      <ItemsBar counts={counts} />
       <Figures batch={batch} />
-      <BatchFacts batch={batch} />
       <Failures batch={batch} canRetry={canAct} />
-      <Hops of={batch} />
       <BatchItems id={id} />
+      <Hops of={batch} />
+      <BatchFacts batch={batch} />
     </>
   );
 }
+
+/** How the items have ended, and what the others do: those that failed are the red part. */
+function ItemsBar({ counts }: Pick<Batch, 'counts'>): ReactElement {
+  const states = CHOICES.listBatchItems.status
+    .filter((state) => counts[state] > 0)
+    .toSorted((one, other) => placeOf(one) - placeOf(other));
+  return (
+    <div className="items-bar">
+      <div
+        className="share-bar"
+        role="progressbar"
+        aria-label={`${endedItems(counts)} of ${counts.total} items have ended`}
+        aria-valuemin={0}
+        aria-valuemax={Math.max(1, counts.total)}
+        aria-valuenow={endedItems(counts)}
+      >
+        {states.map((state) => (
+          <span key={state} data-tone={TONES[state]} style={{ flexGrow: counts[state] }} />
+        ))}
+      </div>
+      <ul className="row" aria-label="Items by state">
+        {states.map((state) => (
+          <li key={state}>
+            <Link to="." search={(before: object) => ({ ...before, status: state }) as never} className="share-key">
+              <i data-tone={TONES[state]} aria-hidden />
+              {state} <strong>{countText(counts[state])}</strong>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+const ORDER: readonly string[] = [
+  'answered',
+  'silent',
+  'failed',
+  'expired',
+  'cancelled',
+  'running',
+  'parked',
+  'waiting',
+];
+/** Items that have not begun stand last. */
+const placeOf = (state: string): number => (ORDER.includes(state) ? ORDER.indexOf(state) : ORDER.length);
 
 function Figures({ batch }: { batch: Batch }): ReactElement {
   const { counts, followUps, ratePerMinute, eta, maxCostUsd, reservedUsd, expectedCostUsd } = batch;
   const { liveCostUsd, savedPercent, wastedUsd } = batch;
   return (
-    <>
-      <dl className="figures">
+    <dl className="figures">
+      <Figure
+        name="Ended items"
+        note={`of ${countText(counts.total)}${followUps === 0 ? '' : `, ${countText(followUps)} follow-ups`}`}
+      >
+        {percentText(endedItems(counts), counts.total)}
+      </Figure>
+      <Figure name="Items a minute">{ratePerMinute === null ? '—' : countText(Math.round(ratePerMinute))}</Figure>
+      <Figure name="Ends" note={eta === null ? undefined : `at the latest ${ageText(eta.to)}`}>
+        {batch.endedAt === null ? eta === null ? '—' : ageText(eta.from) : <Age at={batch.endedAt} />}
+      </Figure>
+      <Figure
+        name="Cost"
+        note={`${maxCostUsd === null ? 'no cap' : `cap ${usdText(maxCostUsd)}`}, reserved ${usdText(reservedUsd)}`}
+      >
+        <Cost of={batch} />
+      </Figure>
+      {expectedCostUsd !== null && <Figure name="Expected in all">{usdText(expectedCostUsd)}</Figure>}
+      {liveCostUsd !== null && (
         <Figure
-          name="Ended items"
-          note={`of ${countText(counts.total)}${followUps === 0 ? '' : `, ${countText(followUps)} follow-ups`}`}
+          name="Live it would cost"
+          note={savedPercent === null ? undefined : `saved ${savedPercent} %, wasted ${usdText(wastedUsd)}`}
         >
-          {percentText(endedItems(counts), counts.total)}
+          {usdText(liveCostUsd)}
         </Figure>
-        <Figure name="Items a minute">{ratePerMinute === null ? '—' : countText(Math.round(ratePerMinute))}</Figure>
-        <Figure name="Ends" note={eta === null ? undefined : `at the latest ${ageText(eta.to)}`}>
-          {batch.endedAt === null ? eta === null ? '—' : ageText(eta.from) : <Age at={batch.endedAt} />}
-        </Figure>
-        <Figure
-          name="Cost"
-          note={`${maxCostUsd === null ? 'no cap' : `cap ${usdText(maxCostUsd)}`}, reserved ${usdText(reservedUsd)}`}
-        >
-          <Cost of={batch} />
-        </Figure>
-        {expectedCostUsd !== null && <Figure name="Expected in all">{usdText(expectedCostUsd)}</Figure>}
-        {liveCostUsd !== null && (
-          <Figure
-            name="Live it would cost"
-            note={savedPercent === null ? undefined : `saved ${savedPercent} %, wasted ${usdText(wastedUsd)}`}
-          >
-            {usdText(liveCostUsd)}
-          </Figure>
-        )}
-      </dl>
-      <ul className="row states" aria-label="Items by state">
-        {CHOICES.listBatchItems.status
-          .filter((state) => counts[state] > 0)
-          .map((state) => (
-            <li key={state}>
-              <Status status={state} /> {countText(counts[state])}
-            </li>
-          ))}
-      </ul>
-    </>
+      )}
+    </dl>
   );
 }
 
@@ -142,10 +174,16 @@ function Failures({ batch, canRetry }: { batch: Batch; canRetry: boolean }): Rea
   if (batch.errors.length === 0) return null;
   return (
     <Panel title="Failures">
-      <ul>
+      <ul className="states">
         {batch.errors.map((group) => (
           <li key={group.code}>
-            {countText(group.count)} × <span className="mono">{group.code}</span> <SafeText text={group.sample} />{' '}
+            <span>
+              {countText(group.count)} ×{' '}
+              <Link to="." search={(before: object) => ({ ...before, status: 'failed', code: group.code }) as never}>
+                <span className="mono">{group.code}</span>
+              </Link>{' '}
+              <SafeText text={group.sample} />
+            </span>
             {canRetry && batch.status !== 'cancelling' && (
               <DialogButton
                 dialog={(close) => <RetryFailed id={batch.id} code={group.code} count={group.count} onClose={close} />}

@@ -21,7 +21,7 @@ interface Row {
 
 const costColumn = (title: string, of: 'lastCost' | 'month'): Column<Row> => ({
   title,
-  width: '136px',
+  width: title === 'Last cost' ? '84px' : '118px',
   isNumber: true,
   cell: ({ summary }) => summary && <RunCost micros={summary[of].costMicros} fires={summary.fires} isInColumn />,
 });
@@ -29,7 +29,7 @@ const costColumn = (title: string, of: 'lastCost' | 'month'): Column<Row> => ({
 const COLUMNS: readonly Column<Row>[] = [
   {
     title: 'State',
-    width: '104px',
+    width: '96px',
     cell: ({ cron, summary }) => (
       <>
         <CronState cron={cron} />
@@ -43,7 +43,7 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     title: 'Cron',
-    width: 'minmax(110px, 1fr)',
+    width: 'minmax(130px, 1.3fr)',
     cell: ({ cron: { id, name } }) => (
       <Link to="/crons/$id" params={{ id }}>
         <SafeText text={name} />
@@ -52,11 +52,11 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     title: 'Schedule',
-    width: 'minmax(215px, 2fr)',
+    width: 'minmax(170px, 1.6fr)',
     cell: ({ cron: { schedule } }) => <span className="mono">{scheduleText(schedule)}</span>,
   },
-  { title: 'Agent', width: 'minmax(70px, 1fr)', cell: ({ cron: { agentId } }) => agentId },
-  { title: 'Created by', width: '104px', cell: ({ cron: { origin } }) => ORIGINS[origin] },
+  { title: 'Agent', width: 'minmax(64px, 0.7fr)', cell: ({ cron: { agentId } }) => agentId },
+  { title: 'Created by', width: '96px', cell: ({ cron: { origin } }) => ORIGINS[origin] },
   {
     title: 'Next runs',
     width: '84px',
@@ -71,7 +71,7 @@ const COLUMNS: readonly Column<Row>[] = [
         ))
       ),
   },
-  { title: 'Last runs', width: '136px', cell: ({ summary }) => summary && <FireStrip fires={summary.fires} /> },
+  { title: 'Last runs', width: '150px', cell: ({ summary }) => summary && <FireStrip fires={summary.fires} /> },
   costColumn('Last cost', 'lastCost'),
   costColumn('Month, estimated', 'month'),
 ];
@@ -90,7 +90,7 @@ const CRONS: List<Row> = {
   },
   columns: COLUMNS,
   filters: [
-    { name: 'agent', title: 'Agent' },
+    { name: 'agent', title: 'Agent', options: 'agents' },
     { name: 'enabled', title: 'Enabled', options: ['yes', 'no'] },
   ],
   idOf: ({ cron }) => cron.id,

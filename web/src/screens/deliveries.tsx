@@ -1,7 +1,7 @@
 // The outbox: how much is in each state and for how long, with filters in the URL; one delivery is
-// opened below the filters.
+// opened beside the list.
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import * as CHOICES from '../../../src/client/generated/choices.ts';
 import { api, type Delivery } from '../api.ts';
@@ -19,10 +19,11 @@ import { SessionLink, Words } from '../parts/short-key.tsx';
 type DeliveryQuery = NonNullable<Parameters<typeof api.listDeliveries>[0]>;
 
 const COLUMNS: readonly Column<Delivery>[] = [
-  { title: 'Status', width: '104px', cell: ({ status }) => <Status status={status} /> },
+  { title: 'Status', width: '92px', isClear: true, cell: ({ status }) => <Status status={status} /> },
   {
     title: 'Delivery',
     width: '130px',
+    isClear: true,
     cell: ({ id, payload, part, parts }) => (
       <Link to="/deliveries" search={(before) => ({ ...before, open: id })}>
         {payload.type ?? 'delivery'} {id.slice(-6)}
@@ -35,16 +36,18 @@ const COLUMNS: readonly Column<Delivery>[] = [
     width: 'minmax(140px, 2fr)',
     cell: ({ sessionKey }) => <SessionLink sessionKey={sessionKey} />,
   },
-  { title: 'Channel', width: '90px', cell: ({ channel }) => <SafeText text={channel} /> },
+  { title: 'Channel', width: '90px', yields: true, cell: ({ channel }) => <SafeText text={channel} /> },
   {
     title: 'Text',
-    width: 'minmax(140px, 3fr)',
+    width: 'minmax(160px, 4fr)',
+    isClear: true,
     cell: ({ payload }) => <Words text={beginningOf(payload.text ?? '', 200)} />,
   },
-  { title: 'Attempts', width: '76px', isNumber: true, cell: ({ attempts }) => attempts },
+  { title: 'Attempts', width: '76px', isNumber: true, yields: true, cell: ({ attempts }) => attempts },
   { title: 'Created', width: '96px', cell: ({ createdAt }) => <Age at={createdAt} /> },
   {
     title: 'Last answer',
+    yields: true,
     width: 'minmax(120px, 2fr)',
     cell: ({ lastStatus, lastError }) => <SafeText text={lastError ?? lastStatus?.toString() ?? ''} />,
   },
@@ -63,11 +66,12 @@ const DELIVERIES: List<Delivery> = {
       title: 'Status',
       options: CHOICES.listDeliveries.status,
     },
-    { name: 'channel', title: 'Channel' },
+    { name: 'channel', title: 'Channel', options: 'channels' },
     { name: 'session', title: 'Session' },
     { name: 'q', title: 'Id or text' },
   ],
   idOf: ({ id }) => id,
+  panel: (id, close) => <DeliveryDetails key={id} id={id} onClose={close} />,
   bulk: {
     target: 'deliveries',
     actions: ['redrive', 'discard'],
@@ -86,20 +90,13 @@ const DELIVERIES: List<Delivery> = {
 const countQuery = queryOptions({ queryKey: ['deliveries', 'count'], queryFn: () => api.countDeliveries() });
 
 export function Deliveries(): ReactElement {
-  const { open } = useSearch({ from: '/app/deliveries' });
-  const navigate = useNavigate({ from: '/deliveries' });
-  const show = (id: string | null): void =>
-    void navigate({ search: ({ open: _open, ...before }) => (id === null ? before : { ...before, open: id }) });
   return (
     <ListScreen
       list={DELIVERIES}
       // Shown together: counts that arrived later would move the list.
       isReady={haveBegun(useQuery(countQuery))}
       above={<Counts />}
-      onOpen={({ id }) => show(id)}
-    >
-      {open !== undefined && <DeliveryDetails key={open} id={open} onClose={() => show(null)} />}
-    </ListScreen>
+    />
   );
 }
 

@@ -4,20 +4,22 @@
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState, type ReactElement } from 'react';
+import * as CHOICES from '../../../src/client/generated/choices.ts';
 import { countText } from '../format/amounts.ts';
 import { createEventLog, type EventLog, type LoggedEvent } from '../live/event-log.ts';
 import { Chip, Empty, Time } from '../parts/bits.tsx';
 import { Button } from '../parts/button.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { quoted } from '../parts/copy-row.tsx';
-import { KeyLink, TurnLink } from '../parts/links.tsx';
+import { TurnLink } from '../parts/links.tsx';
+import { SessionLink } from '../parts/short-key.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { useSettings } from '../settings.tsx';
-import { Filters, TextFilter } from './filters.tsx';
+import { Choice, Filters, TextFilter } from './filters.tsx';
 
 const route = getRouteApi('/app/events');
-const ROW_PX = 56;
+const ROW_PX = 34;
 const OVERSCAN = 6;
 
 const STATES = {
@@ -26,6 +28,13 @@ const STATES = {
   broken: { text: 'Reconnecting', tone: 'bad' },
   failed: { text: 'Stopped', tone: 'bad' },
 } as const;
+
+/** All types by their first word, then each. */
+const FAMILIES = Map.groupBy(CHOICES.streamEvents.types, (type) => type.split('.')[0] ?? '');
+const TYPE_WORDS: Readonly<Record<string, string>> = Object.fromEntries(
+  [...FAMILIES].filter(([, types]) => types.length > 1).map(([family, types]) => [types.join(','), `all of ${family}`]),
+);
+const TYPES = [...Object.keys(TYPE_WORDS), ...CHOICES.streamEvents.types];
 
 /** The types of a filter, which a comma separates. */
 const typesOf = (text: string | undefined): string[] =>
@@ -64,14 +73,22 @@ export function Events(): ReactElement {
         <Chip role="status" tone={isFollowing ? state.tone : undefined}>
           {isFollowing ? state.text : 'Paused'}
         </Chip>
-        <Button aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
-          {isPaused ? 'Resume events' : 'Pause events'}
-        </Button>
-        <Button onClick={() => log?.clear()}>Clear the list</Button>
-        <CopyButton name="Copy as curl" text={() => curlOf({ types: typesOf(types), session, after: log?.lastId })} />
+        <span className="row end">
+          <Button aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
+            {isPaused ? 'Resume events' : 'Pause events'}
+          </Button>
+          <Button onClick={() => log?.clear()}>Clear the list</Button>
+          <CopyButton name="Copy as curl" text={() => curlOf({ types: typesOf(types), session, after: log?.lastId })} />
+        </span>
       </div>
       <Filters>
-        <TextFilter name="Types, with commas between them" value={types} onChange={(next) => change({ types: next })} />
+        <Choice
+          name="Types"
+          value={types}
+          options={TYPES}
+          words={TYPE_WORDS}
+          onChange={(next) => change({ types: next })}
+        />
         <TextFilter name="Session" value={session} onChange={(next) => change({ session: next })} />
       </Filters>
       {log?.error != null && <Problem error={log.error} />}
@@ -82,8 +99,8 @@ export function Events(): ReactElement {
       {log === null || log.events.length === 0 ? (
         <>
           <Empty command={'npx holdfast send main "Hello"'}>
-            No event {isFiltered && 'that fits the filters '}has arrived since this screen was opened. Events appear as
-            they happen; this command causes some:
+            No event {isFiltered && 'that fits the filters '}has happened in the last hour. Events appear as they
+            happen; this command causes some:
           </Empty>
           {isFiltered && (
             <Button onClick={() => change({ types: undefined, session: undefined })}>Clear the filters</Button>
@@ -138,16 +155,21 @@ function EventRow(props: {
       className="event-row"
       style={{ position: 'absolute', insetInline: 0, transform: `translateY(${start}px)` }}
     >
-      <div className="row">
+      <span className="soft">
         <Time at={at} />
-        <strong className="mono">{type}</strong>
-        {sessionKey !== null && <KeyLink sessionKey={sessionKey} />}
-        {turnId !== null && <TurnLink id={turnId} />}
-      </div>
-      <div className="mono event-data">{type === 'reset' ? RESET : <SafeText text={text} />}</div>
+      </span>
+      <strong data-tone={BAD.test(type) || text.includes('"failed"') ? 'bad' : undefined}>{type}</strong>
+      <span>{sessionKey !== null && <SessionLink sessionKey={sessionKey} />}</span>
+      <span>{turnId !== null && <TurnLink id={turnId} />}</span>
+      <span className="mono event-data" title={text}>
+        {type === 'reset' ? RESET : <SafeText text={text} />}
+      </span>
     </div>
   );
 }
+
+/** Types that say that something went wrong. */
+const BAD = /\.(?:failed|lost|unknown|reached)$/;
 
 const RESET = 'Events after the last id were deleted. What follows is what is left of them.';
 

@@ -30,7 +30,9 @@ export function FamilyTree({ runs, sessionKey, actions }: FamilyTreeProps): Reac
       return after;
     });
   const { body, at, virtual, isInside, onKeyDown, onFocus, onBlur } = useTreeKeys({ rows, place: PLACE, toggle });
-  const style = { '--columns': actions === undefined ? WIDTHS : `${WIDTHS} 164px` } as CSSProperties;
+  const height = virtual.getTotalSize();
+  const columns = actions === undefined ? WIDTHS : `${WIDTHS} 164px`;
+  const style = { '--columns': columns, '--rows-height': `${height + 1}px` } as CSSProperties;
   return (
     <div className="table family" role="treegrid" aria-label="Runs" aria-rowcount={rows.length + 1} style={style}>
       <div role="rowgroup">
@@ -50,7 +52,7 @@ export function FamilyTree({ runs, sessionKey, actions }: FamilyTreeProps): Reac
         onKeyDown={onKeyDown}
         onBlur={onBlur}
       >
-        <div className="table-sizer" role="presentation" style={{ height: virtual.getTotalSize() }}>
+        <div className="table-sizer" role="presentation" style={{ height }}>
           {virtual.getVirtualItems().map(({ index, key, start }) => {
             const row = rows[index]!;
             const { run, level, place, siblings, hasChildren, isOpen } = row;

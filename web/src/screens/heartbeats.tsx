@@ -47,7 +47,7 @@ const POLLS: List<Heartbeat> = {
     api.listHeartbeats({ agent, status: status as Heartbeat['status'], ...page }, { signal }),
   columns: COLUMNS,
   filters: [
-    { name: 'agent', title: 'Agent' },
+    { name: 'agent', title: 'Agent', options: 'agents' },
     { name: 'status', title: 'Status', options: CHOICES.listHeartbeats.status },
   ],
   idOf: ({ id }) => id,
@@ -92,20 +92,22 @@ function Agents(): ReactElement {
   const { act, problem } = useActions('heartbeats');
   return (
     <Panel title="Agents">
-      <ul className="plain-list">
+      <ul className="states">
         {agents.data?.items.map(({ id, heartbeat }) => (
-          <li key={id} className="row">
+          <li key={id}>
             <strong>{id}</strong>
-            <span>{heartbeat.everyMs === 0 ? 'is not polled' : `every ${durationText(heartbeat.everyMs)}`}</span>
-            <span className="soft">
-              {heartbeat.everyMs !== 0 && `${limitsText(heartbeat)}; `}
-              {alertsText(heartbeat)}
+            <span className="grow">
+              {heartbeat.everyMs === 0 ? 'is not polled' : `every ${durationText(heartbeat.everyMs)}`}{' '}
+              <span className="soft">
+                {heartbeat.everyMs !== 0 && `${limitsText(heartbeat)}; `}
+                {alertsText(heartbeat)}
+              </span>
             </span>
             {canAct && (
-              <>
+              <span className="row">
                 <Button onClick={() => act(() => api.pollAgent({ agent: id }))}>Poll {id} now</Button>
                 <TryAgent agentId={id} />
-              </>
+              </span>
             )}
           </li>
         ))}

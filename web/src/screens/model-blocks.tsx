@@ -17,7 +17,7 @@ export function ModelBlocks(): ReactElement | null {
   const items = list.data?.items ?? [];
   if (items.length === 0) return <Fault query={list} />;
   return (
-    <Panel title="Blocked models">
+    <Panel title="Blocked models" className="notice">
       <ul className="plain-list">
         {items.map((block) => (
           <li key={`${block.model} ${block.since}`} className="row">

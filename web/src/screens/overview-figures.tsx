@@ -1,12 +1,12 @@
 // The figures of the overview, each with its last 60 minutes, and these minutes as one table.
 import { Link } from '@tanstack/react-router';
+import { Table2 } from 'lucide-react';
 import { useState, type ReactElement, type ReactNode } from 'react';
 import type { api } from '../api.ts';
 import { countText, microsOf, percentText, usdText } from '../format/amounts.ts';
 import type { StepValues } from '../format/chart.ts';
 import { durationText } from '../format/time.ts';
 import { Age, Cost, Figure } from '../parts/bits.tsx';
-import { Button } from '../parts/button.tsx';
 import { Sparkline, StepTable } from '../parts/time-chart.tsx';
 
 export type Figures = Awaited<ReturnType<typeof api.getOverview>>;
@@ -27,13 +27,18 @@ export function FigureList({ figures }: { figures: Figures }): ReactElement {
   return (
     <section aria-labelledby="figures">
       <div className="row">
-        <h2 id="figures" className="hidden-visually">
-          Figures
-        </h2>
-        <span className="soft">with the last hour by minute</span>
-        <Button aria-pressed={isTable} aria-label="Figures as a table" onClick={() => setTable(!isTable)}>
-          Table
-        </Button>
+        <h2 id="figures">Work</h2>
+        <span className="soft">the last hour by minute</span>
+        <button
+          type="button"
+          className="icon-button end"
+          aria-pressed={isTable}
+          aria-label="Figures as a table"
+          title="Figures as a table"
+          onClick={() => setTable(!isTable)}
+        >
+          <Table2 size={15} />
+        </button>
       </div>
       {isTable && (
         <StepTable

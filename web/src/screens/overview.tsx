@@ -29,16 +29,17 @@ export function Overview(): ReactElement {
   return (
     <>
       <h1>Overview</h1>
-      <Panel title="Needs attention">
-        <AttentionList />
-      </Panel>
+      <div className="attention">
+        <Panel title="Needs attention">
+          <AttentionList />
+        </Panel>
+        <Ground figures={data} />
+      </div>
       <FirstSteps>
         <div className={overview.isError ? 'flow stale' : 'flow'}>
-          <h2>Work</h2>
           <FigureList figures={data} />
           <LastHour figures={data} />
           <Lanes figures={data} />
-          <Ground figures={data} />
         </div>
       </FirstSteps>
     </>
@@ -151,7 +152,7 @@ function Lanes({ figures: { lanes } }: { figures: Figures }): ReactElement {
 function Ground({ figures: { processes, providers, models } }: { figures: Figures }): ReactElement {
   const { data: ready } = useQuery(readyQuery);
   return (
-    <div className="split">
+    <div className="ground">
       <Panel title="Service">
         <ul className="states">
           <li>

@@ -44,7 +44,7 @@ export function Pauses(): ReactElement | null {
   const items = list.data?.items ?? [];
   if (items.length === 0 && problem === null) return <Fault query={list} />;
   return (
-    <Panel title="Paused">
+    <Panel title="Paused" className="notice">
       {problem}
       <ul className="plain-list">
         {items.map((pause) => (

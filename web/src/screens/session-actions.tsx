@@ -4,9 +4,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type Session } from '../api.ts';
-import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Field } from '../parts/fields.tsx';
+import { RowMenu } from '../parts/row-menu.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { SessionOverrides } from './session-overrides.tsx';
 import {
@@ -17,22 +17,20 @@ import {
   type QuestionProps,
 } from './session-questions.tsx';
 
-const ACTIONS = [...SESSION_ACTIONS, 'Fork', 'Add event', 'Overrides'] as const;
+const ACTIONS = ['Fork', 'Add event', 'Overrides', ...SESSION_ACTIONS] as const;
 
 export function SessionActions({ session }: { session: Session }): ReactElement {
   const [asked, setAsked] = useState<(typeof ACTIONS)[number] | null>(null);
   const question = { session, onClose: () => setAsked(null) };
   return (
     <>
-      {ACTIONS.map((action) => (
-        <Button
-          key={action}
-          tone={DESTRUCTIVE_ACTIONS.has(action) ? 'bad' : undefined}
-          onClick={() => setAsked(action)}
-        >
-          {action}…
-        </Button>
-      ))}
+      <RowMenu
+        actions={ACTIONS.map((action) => ({
+          name: `${action}…`,
+          tone: DESTRUCTIVE_ACTIONS.has(action) ? 'bad' : undefined,
+          onChoose: () => setAsked(action),
+        }))}
+      />
       {(asked === 'Abort' || asked === 'Compact' || asked === 'Reset') && (
         <SessionQuestion {...question} action={asked} />
       )}

@@ -9,7 +9,7 @@ import { Confirm } from '../parts/confirm.tsx';
 import { LongField } from '../parts/fields.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 
-export const SESSION_ACTIONS = ['Abort', 'Compact', 'Reset'] as const;
+export const SESSION_ACTIONS = ['Compact', 'Reset', 'Abort'] as const;
 export type SessionAction = (typeof SESSION_ACTIONS)[number];
 
 /** Those that cannot be undone. */

@@ -19,6 +19,7 @@ import { SessionActions } from './session-actions.tsx';
 import { SessionCanvas } from './session-canvas.tsx';
 import { SessionHistory } from './session-history.tsx';
 import { Transcript } from './transcript.tsx';
+import { WaitBanner } from './wait-banner.tsx';
 
 const route = getRouteApi('/app/sessions/$key');
 /** Of the queue: this many messages, and this much of each. */
@@ -47,15 +48,16 @@ export function SessionScreen(): ReactElement {
             <SafeText text={data?.label ?? key} />
           </h1>
           {data !== undefined && <Status status={data.why == null ? data.status : 'waiting'} />}
+          {data !== undefined && !isViewer && (
+            <span className="end">
+              <SessionActions session={data} />
+            </span>
+          )}
         </div>
         <Fault query={session} />
         {data !== undefined && (
           <>
-            {data.why != null && (
-              <p className="panel" role="status">
-                <WhyText why={data.why} />
-              </p>
-            )}
+            {data.why != null && <WaitBanner why={data.why} />}
             <Transcript session={data} />
             <Waiting sessionKey={data.key} count={data.waitingMessages} />
             {!isViewer && <Composer session={data} />}
@@ -64,11 +66,6 @@ export function SessionScreen(): ReactElement {
       </div>
       {data !== undefined && (
         <Aside>
-          {!isViewer && (
-            <div className="row">
-              <SessionActions session={data} />
-            </div>
-          )}
           <SessionCanvas sessionKey={data.key} />
           <SessionFacts session={data} />
           <SessionHistory sessionKey={data.key} />

@@ -1,5 +1,5 @@
 // The sessions, newest first.
-import { useMemo, useState, type ReactElement } from 'react';
+import { lazy, useMemo, useState, type ReactElement } from 'react';
 import * as CHOICES from '../../../src/client/generated/choices.ts';
 import { api, type Session } from '../api.ts';
 import { countText } from '../format/amounts.ts';
@@ -15,6 +15,8 @@ import { From, SessionLink, Words } from '../parts/short-key.tsx';
 import { Tags } from '../parts/tags.tsx';
 import { useNow } from '../settings.tsx';
 import { DESTRUCTIVE_ACTIONS, SESSION_ACTIONS, SessionQuestion, type SessionAction } from './session-questions.tsx';
+
+const SessionPanel = lazy(async () => ({ default: (await import('./session-panel.tsx')).SessionPanel }));
 
 type SessionQuery = NonNullable<Parameters<typeof api.listSessions>[0]>;
 
@@ -91,14 +93,15 @@ const SESSIONS: List<Session> = {
   filters: [
     { name: 'kind', title: 'Kind', options: CHOICES.listSessions.kind, usual: 'all but batch' },
     { name: 'status', title: 'Status', options: CHOICES.listSessions.status },
-    { name: 'agent', title: 'Agent' },
-    { name: 'channel', title: 'Channel' },
+    { name: 'agent', title: 'Agent', options: 'agents' },
+    { name: 'channel', title: 'Channel', options: 'channels' },
     { name: 'tag', title: 'Tag, as key:value' },
     { name: 'q', title: 'Id or key' },
     { name: 'order', title: 'Newest by', options: CHOICES.listSessions.order, usual: 'created' },
   ],
-  idOf: ({ id }) => id,
+  idOf: ({ key }) => key,
   pathOf: ({ key }) => `/sessions/${encodeURIComponent(key)}`,
+  panel: (key, close) => <SessionPanel key={key} sessionKey={key} onClose={close} />,
   copied: copiedOf,
   empty: {
     text: 'There is no session yet. A session begins with its first message.',

@@ -1,7 +1,7 @@
 // The transcript of a session as a conversation, oldest first, which opens at its end. Only the
 // rows that can be seen are in the document, so it may have any length; a link to an entry loads
 // the list up to it.
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Suspense, use, useCallback, useEffect, useMemo, useRef, useState, type ReactElement } from 'react';
 import { useSuspenseQuery } from '@tanstack/react-query';
 import type { Entry, ListedTurn, Session } from '../api.ts';
@@ -19,14 +19,13 @@ import { Fork } from './session-actions.tsx';
 import { useEntries } from './use-entries.ts';
 import { useReading } from './use-reading.ts';
 
-const route = getRouteApi('/app/sessions/$key');
 /** Runs of more calls are folded at first. */
 const OPEN_CALLS_MAX = 60;
 const NO_TURNS: readonly ListedTurn[] = [];
 
 export function Transcript({ session }: { session: Session }): ReactElement {
   const { data: who } = useSuspenseQuery(me);
-  const { state, transcript } = route.useSearch();
+  const { state, transcript } = useSearch({ strict: false });
   const [forkAt, setForkAt] = useState<Entry | null>(null);
   const { list, entries, onEnd } = useEntries(session.key);
   const allFailed = useFailedTurns(session.key);
@@ -174,7 +173,7 @@ function useLinkedEntry(props: {
   moveTo: (index: number, align: 'start') => void;
 }): string | null {
   const { entries, rows, hasMore, onStart, moveTo } = props;
-  const { entry: linked } = route.useSearch();
+  const { entry: linked } = useSearch({ strict: false });
   const reached = useRef<string | undefined>(undefined);
   const seq = Number(linked);
   const isLoaded = linked !== undefined && entries.some((entry) => entry.seq === seq);
@@ -196,8 +195,8 @@ function firstSeqOf(row: Row): number {
 
 /** Which transcript is shown, and whether with what the model no longer sees. */
 function TranscriptHead({ sessionKey }: { sessionKey: string }): ReactElement {
-  const { state, transcript } = route.useSearch();
-  const navigate = useNavigate({ from: '/sessions/$key' });
+  const { state, transcript } = useSearch({ strict: false });
+  const navigate = useNavigate();
   return (
     <div className="row">
       <h2 id="transcript">Transcript{transcript !== undefined && ` ${transcript}, from before a reset`}</h2>
@@ -212,6 +211,8 @@ function TranscriptHead({ sessionKey }: { sessionKey: string }): ReactElement {
           checked={state === 'all'}
           onChange={(event) =>
             void navigate({
+              to: '/sessions/$key',
+              params: { key: sessionKey },
               search: ({ state: _state, ...before }) => (event.target.checked ? { ...before, state: 'all' } : before),
               replace: true,
             })

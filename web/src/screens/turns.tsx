@@ -2,10 +2,11 @@
 // not jump.
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
-import { useEffect, useState, type ReactElement } from 'react';
+import { lazy, useEffect, useState, type ReactElement } from 'react';
 import * as CHOICES from '../../../src/client/generated/choices.ts';
 import { api, type ListedTurn } from '../api.ts';
 import { countText } from '../format/amounts.ts';
+import { beginningOfRange } from '../format/time.ts';
 import { useLive } from '../live/live-provider.tsx';
 import { Button } from '../parts/button.tsx';
 import type { List, Search } from '../parts/list.ts';
@@ -13,7 +14,8 @@ import { ListScreen } from '../parts/list-screen.tsx';
 import { haveBegun } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { TURN_COLUMNS } from './turn-columns.tsx';
-import { TurnFacets } from './turn-facets.tsx';
+
+const TurnPanel = lazy(async () => ({ default: (await import('./turn-panel.tsx')).TurnPanel }));
 
 /** Of a reply: rows are copied as JSON, and a list shows little of it. */
 const TEXT_CHARS = 300;
@@ -31,18 +33,18 @@ const TURNS: List<ListedTurn> = {
   columns: TURN_COLUMNS,
   hasChooser: true,
   filters: [
-    { name: 'session', title: 'Session' },
+    { name: 'since', title: 'Time', options: 'times' },
     { name: 'status', title: 'Status', options: CHOICES.listTurns.status },
+    { name: 'agent', title: 'Agent', options: 'agents' },
+    { name: 'model', title: 'Model', options: 'models' },
     { name: 'kind', title: 'Kind', options: CHOICES.listTurns.kind, usual: 'all but batch' },
-    { name: 'lane', title: 'Lane', options: CHOICES.listTurns.lane },
-    { name: 'agent', title: 'Agent' },
-    { name: 'model', title: 'Model' },
-    { name: 'code', title: 'Error code' },
+    { name: 'code', title: 'Error code', options: 'codes' },
+    { name: 'session', title: 'Session' },
     { name: 'q', title: 'Id or text' },
+    { name: 'lane', title: 'Lane', options: CHOICES.listTurns.lane, isRare: true },
     { name: 'tool', title: 'Tool', isRare: true },
     { name: 'worker', title: 'Worker', isRare: true },
     { name: 'batch', title: 'Batch', isRare: true },
-    { name: 'since', title: 'Started at or after', isRare: true },
     { name: 'until', title: 'Started before', isRare: true },
     { name: 'minMs', title: 'Took at least, in ms', isRare: true },
     { name: 'minCostUsd', title: 'Cost at least, in $', isRare: true },
@@ -50,6 +52,7 @@ const TURNS: List<ListedTurn> = {
   ],
   idOf: ({ id }) => id,
   pathOf: ({ id }) => `/turns/${id}`,
+  panel: (id, close) => <TurnPanel key={id} id={id} onClose={close} />,
   copied: (row) => ({ id: row.id, path: `/v1/turns/${row.id}`, command: `npx holdfast turns show ${row.id}`, row }),
   bulk: { target: 'turns', actions: ['retry', 'abort'], filterOf: (search) => bulkFilterOf(search) },
   empty: {
@@ -66,7 +69,6 @@ export function Turns(): ReactElement {
       news={<NewTurns onShow={() => void queries.resetQueries({ queryKey: ['turns'] })} />}
       above={<BatchesOfTurns />}
       isReady={haveBegun(useQuery(newestBatchesQuery))}
-      facets={<TurnFacets />}
     />
   );
 }
@@ -136,9 +138,10 @@ function filterOf(search: Search): object {
 }
 
 /** The same for an action on all that match. */
-function bulkFilterOf({ status, minMs, minCostUsd, ...rest }: Search): object {
+function bulkFilterOf({ status, minMs, minCostUsd, since, ...rest }: Search): object {
   return {
     ...rest,
+    ...(since === undefined ? {} : { since: beginningOfRange(since) }),
     ...(areFolded(rest) ? { except: 'batch' } : {}),
     ...(status === undefined ? {} : { status: status.split(',') }),
     ...(minMs === undefined ? {} : { minMs: numberOf(minMs) }),

@@ -1,14 +1,13 @@
 // The entries of a transcript, newest first. Older pages are read when they are reached, and once:
 // when something happens in the session, only the newest page is read again.
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { useSearch } from '@tanstack/react-router';
 import { useCallback, useEffect, useMemo } from 'react';
 import { exactApi, type Entry, type EntryPage } from '../api.ts';
 import { withNewest } from '../format/merge-entries.ts';
 import { useSettings } from '../settings.tsx';
 import { PART_CHARS } from './entry-parts.tsx';
 
-const route = getRouteApi('/app/sessions/$key');
 /**
  * Entries of the newest page, which fill the screen, and of the others, which the service also
  * bounds by their bytes.
@@ -21,7 +20,7 @@ const CALLS_POLL_MS = 2_000;
 const NOT_READ: EntryPage = { items: [], nextCursor: null };
 
 export function useEntries(sessionKey: string) {
-  const { state, transcript } = route.useSearch();
+  const { state, transcript } = useSearch({ strict: false });
   const queries = useQueryClient();
   const { isLive } = useSettings();
   const read = (limit: number, cursor: string | undefined, signal: AbortSignal): Promise<EntryPage> =>

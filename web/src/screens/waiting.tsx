@@ -1,17 +1,29 @@
-// Every message that waits, with the reason.
-import type { ReactElement } from 'react';
+// Every message that waits: by the reason, those first that need a person, each with what to do and
+// the decision in its place; with a filter they are one list.
+import { Link } from '@tanstack/react-router';
+import { lazy, useState, type ReactElement } from 'react';
 import * as CHOICES from '../../../src/client/generated/choices.ts';
 import { api } from '../api.ts';
-import { Age } from '../parts/bits.tsx';
+import { countText } from '../format/amounts.ts';
+import { WAIT_WORDS, type WaitCode } from '../format/wait-words.ts';
+import { Age, Chip } from '../parts/bits.tsx';
+import { Button } from '../parts/button.tsx';
 import type { List } from '../parts/list.ts';
 import { ListScreen } from '../parts/list-screen.tsx';
+import { PlainTable, type PlainColumn } from '../parts/panel.tsx';
+import { SafeText } from '../parts/safe-text.tsx';
 import { SessionLink, Words } from '../parts/short-key.tsx';
 import { WhyText } from '../parts/why-text.tsx';
+import { ApprovalCard } from './approval-details.tsx';
 import { ModelBlocks } from './model-blocks.tsx';
 import { Pauses, PauseWork } from './pauses.tsx';
 
+const SessionPanel = lazy(async () => ({ default: (await import('./session-panel.tsx')).SessionPanel }));
+
 /** This much of each message is shown. */
 const TEXT_CHARS = 200;
+/** Of each reason, before more are asked for. */
+const SHOWN = 5;
 
 type WaitingQuery = NonNullable<Parameters<typeof api.listWaiting>[0]>;
 type Waiting = Awaited<ReturnType<typeof api.listWaiting>>['items'][number];
@@ -34,9 +46,9 @@ const WAITING: List<Waiting> = {
     { title: 'Text', width: 'minmax(160px, 3fr)', isClear: true, cell: ({ text }) => <Words text={text} /> },
     { title: 'Why', width: 'minmax(200px, 4fr)', isClear: true, cell: ({ why }) => <WhyText why={why} /> },
     { title: 'Waiting since', width: '100px', cell: ({ receivedAt }) => <Age at={receivedAt} /> },
-    { title: 'Place', width: '44px', isNumber: true, cell: ({ position }) => position },
-    { title: 'Lane', width: '70px', cell: ({ lane }) => lane },
-    { title: 'Kind', width: '90px', cell: ({ kind }) => kind },
+    { title: 'Place', width: '44px', isNumber: true, yields: true, cell: ({ position }) => position },
+    { title: 'Lane', width: '70px', yields: true, cell: ({ lane }) => lane },
+    { title: 'Kind', width: '90px', yields: true, cell: ({ kind }) => kind },
   ],
   filters: [
     { name: 'reason', title: 'Reason', options: CHOICES.listWaiting.reason },
@@ -46,6 +58,7 @@ const WAITING: List<Waiting> = {
   ],
   idOf: ({ id }) => id,
   pathOf: ({ sessionKey }) => `/sessions/${encodeURIComponent(sessionKey)}`,
+  panel: (id, close, row) => row && <SessionPanel key={id} sessionKey={row.sessionKey} onClose={close} />,
   bulk: {
     target: 'messages',
     actions: ['cancel'],
@@ -66,6 +79,73 @@ export function WaitingScreen(): ReactElement {
           <ModelBlocks />
         </>
       }
+      grouped={(rows, isWhole) =>
+        groupsOf(rows).map(([code, items]) => <Group key={code} {...{ code, items, isWhole }} />)
+      }
     />
+  );
+}
+
+/** The messages by their reasons, those first that need a person. */
+function groupsOf(items: readonly Waiting[]): [string, Waiting[]][] {
+  const order = Object.keys(WAIT_WORDS);
+  return [...Map.groupBy(items, ({ why }) => why.code)].toSorted(
+    ([one], [other]) => order.indexOf(one) - order.indexOf(other),
+  );
+}
+
+const ROW: readonly PlainColumn<Waiting>[] = [
+  { title: 'Session', className: 'key-cell', cell: ({ sessionKey }) => <SessionLink sessionKey={sessionKey} /> },
+  { title: 'Text', isClear: true, cell: ({ text }) => <Words text={text} /> },
+  { title: 'Why', isClear: true, cell: ({ why }) => <SafeText text={why.text} /> },
+  { title: 'Since', className: 'nowrap', cell: ({ why }) => <Age at={why.since} /> },
+  {
+    title: 'Until',
+    className: 'nowrap',
+    cell: ({ why }) => (why.until === null ? <span className="soft">not known</span> : <Age at={why.until} />),
+  },
+];
+
+/** All that waits for one reason. */
+function Group({ code, items, isWhole }: { code: string; items: Waiting[]; isWhole: boolean }): ReactElement {
+  const [isOpen, setOpen] = useState(false);
+  const words = WAIT_WORDS[code as WaitCode];
+  const shown = isOpen ? items : items.slice(0, SHOWN);
+  const isAsked = code === 'approval';
+  return (
+    <section className="panel" aria-label={code}>
+      <div className="row">
+        <h2>{words?.title ?? code}</h2>
+        <Chip tone={words?.next === undefined ? undefined : 'warn'}>
+          {countText(items.length)}
+          {!isWhole && '+'}
+        </Chip>
+        <span className="soft">{words?.next}</span>
+        <Link className="end soft mono" to="/waiting" search={{ reason: code }}>
+          {code}
+        </Link>
+      </div>
+      {isAsked ? (
+        <ul className="items">
+          {shown.map(({ id, sessionKey, text, why }) => (
+            <li key={id} className="asked">
+              <div className="asked-words">
+                <SessionLink sessionKey={sessionKey} />
+                <Words text={text} />
+                <span className="soft">
+                  since <Age at={why.since} />
+                </span>
+              </div>
+              {why.by === null ? <SafeText text={why.text} /> : <ApprovalCard id={why.by} />}
+            </li>
+          ))}
+        </ul>
+      ) : (
+        <PlainTable columns={ROW} rows={shown} idOf={({ id }) => id} />
+      )}
+      {items.length > SHOWN && !isOpen && (
+        <Button onClick={() => setOpen(true)}>Show {countText(items.length - SHOWN)} more</Button>
+      )}
+    </section>
   );
 }
