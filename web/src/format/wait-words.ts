@@ -20,6 +20,7 @@ export const WAIT_WORDS: Readonly<Record<WaitCode, WaitWords>> = {
   storage_unavailable: { title: 'The storage is unavailable', next: 'Free or repair the disk of the database.' },
   queue_unreachable: { title: 'The queue is not reached', next: 'Start its server again.' },
   model_away: { title: 'A provider does not answer', next: 'Look at the status of the provider.' },
+  model_wrong_address: { title: 'Something else answers at the address of a model', next: 'Correct its baseUrl.' },
   model_blocked: { title: 'A model is not called for a time', next: 'Wait, or unblock the model.' },
   rate_limited: { title: 'A rate limit is used up' },
   retry_wait: { title: 'A call is tried again soon' },
