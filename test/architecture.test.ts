@@ -406,6 +406,7 @@ const ALSO_WRITE: Record<string, string> = {
   'src/features/batches/store/upload.ts': 'client_batches',
   // Reports and codes of pairing are numbered and delivered as replies are; the rest of an album
   // joins its message.
+  'src/features/alerts/chats.ts': 'deliveries sessions',
   'src/features/batches/store/guard.ts': 'deliveries sessions',
   'src/features/channels/store/inbox.ts': 'inbox',
   'src/features/channels/store/pairings.ts': 'deliveries sessions',

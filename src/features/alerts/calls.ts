@@ -1,14 +1,17 @@
 // What destinations are sent. Until a call is over, the row of its destination has it, and a
 // process sends it under a lease. What it says is known of its problems when its receiver has
 // acknowledged it, in one transaction with its end; what was sent and has no stored answer is sent
-// again with the same id.
+// again with the same id. A chat is sent its calls by the outbox: what one says is known when it is
+// there, in one transaction, and the outbox sends it as any message.
 import { fromNow, now } from '../../rows/columns.ts';
 import { alertDestinations, alerts } from './rows.ts';
 import { storableText } from '../../core/text.ts';
 import type { Database } from '../../database/database.ts';
 import { and, eq, inArray, lte, query, sql } from '../../database/drizzle.ts';
+import type { Committed, DeliveryRing } from '../../kernel/queue/after-commit.ts';
 import { transaction, type Transaction } from '../../database/transaction.ts';
 import { newId } from '../../ids.ts';
+import { isChat, putIntoOutbox, type Outbox } from './chats.ts';
 import { buildCall, planAlerts, type AlertCall, type AttentionReading, type KnownAlert } from './rules.ts';
 
 type AlertDestination = typeof alertDestinations.$inferSelect;
@@ -28,21 +31,36 @@ interface Moment {
   at: string;
 }
 
-export type Reading = AttentionReading & Moment;
+export type Reading = AttentionReading & Moment & { hasChats: boolean };
 
-/** The time, if a destination may be sent something now; otherwise null. */
-export async function readTimeIfDue(database: Database): Promise<Moment | null> {
+/**
+ * The time, if a destination may be sent something now, and whether chats may; otherwise null.
+ */
+export async function readTimeIfDue(database: Database): Promise<(Moment & { hasChats: boolean }) | null> {
+  const chats = sql<boolean>`bool_or(starts_with(${alertDestinations.url}, 'channel:'))`;
   const time = { at: sql<string>`${now}::text`, atMs: sql<number>`(extract(epoch from ${now}) * 1000)::float8` };
-  const [due] = await query(database.views, (db) => db.select(time).from(alertDestinations).where(isDue).limit(1));
+  const [due] = await query(database.views, (db) =>
+    db
+      .select({ ...time, hasChats: chats })
+      .from(alertDestinations)
+      .where(isDue)
+      .having(sql`count(*) > 0`),
+  );
   return due ?? null;
 }
 
 /**
- * Makes the calls that are needed about what was read, and claims all that are due. A destination
- * that was sent something after the reading has begun is left to the next one: it may have been
- * sent what this reading does not know yet, or still has.
+ * Makes the calls that are needed about what was read, puts those to chats into the outbox, and
+ * claims the others that are due. A destination that was sent something after the reading has begun
+ * is left to the next one: it may have been sent what this reading does not know yet, or still has.
+ * Throws `SessionErasedError` when the session of the outbox does not exist any more. `outbox`:
+ * null: there are no chats, or they are left to the next reading.
  */
-export function claimCalls(database: Database, reading: Reading, leaseMs: number): Promise<ClaimedCall[]> {
+export function claimCalls(
+  database: Database,
+  reading: Reading,
+  { leaseMs, outbox }: { leaseMs: number; outbox: Outbox | null },
+): Promise<Committed<{ claimed: ClaimedCall[] }>> {
   const { callId, triedAt } = alertDestinations;
   const isNewer = sql`(${callId} is not null or ${triedAt} is null or ${triedAt} < ${reading.at}::timestamptz)`;
   return transaction(database.views, async (tx) => {
@@ -53,11 +71,19 @@ export function claimCalls(database: Database, reading: Reading, leaseMs: number
       .orderBy(alertDestinations.id)
       .for('update', { skipLocked: true });
     const claimed: ClaimedCall[] = [];
+    const rings: DeliveryRing[] = [];
     for (const destination of due) {
       const { id, name, url, secret } = destination;
+      if (isChat(url) && outbox === null) continue;
       const call = destination.call ?? (await planCall(tx, destination, reading));
       if (call === null) continue;
       const callId = destination.callId ?? newId<string>();
+      if (outbox !== null && isChat(url)) {
+        rings.push(await putIntoOutbox(tx, outbox, { callId, url, call }));
+        await noteEnd(tx, id, { status: null, error: null });
+        await noteSaid(tx, id, call);
+        continue;
+      }
       const attempts = destination.attempts + 1;
       await tx.rows
         .update(alertDestinations)
@@ -65,7 +91,7 @@ export function claimCalls(database: Database, reading: Reading, leaseMs: number
         .where(eq(alertDestinations.id, id));
       claimed.push({ id, name, url, secret, callId, call, attempts });
     }
-    return claimed;
+    return { claimed, ...(rings.length === 0 ? {} : { after: { changed: [], rings } }) };
   });
 }
 
@@ -115,17 +141,29 @@ export function settleCall(
       .update(alertDestinations)
       .set({ ...done, ...noted(answer), dueMs: fromNow(waitMs) })
       .where(isMine);
-    if (rowCount !== 1 || !isSent) return;
-    const ended = call.ended.map((one) => one.id);
-    await tx.rows.delete(alerts).where(and(eq(alerts.destinationId, id), inArray(alerts.problemId, ended)));
-    const begun = call.problems.map(({ id: problemId, ...one }) => ({
-      ...one,
-      problemId,
-      alertedMs: now,
-      endedMs: null,
-    }));
-    await storeAlerts(tx, id, begun);
+    if (rowCount === 1 && isSent) await noteSaid(tx, id, call);
   });
+}
+
+/** What a call has said is known of its problems. */
+async function noteSaid(tx: Transaction, id: string, call: AlertCall): Promise<void> {
+  const ended = call.ended.map((one) => one.id);
+  await tx.rows.delete(alerts).where(and(eq(alerts.destinationId, id), inArray(alerts.problemId, ended)));
+  const begun = call.problems.map(({ id: problemId, ...one }) => ({
+    ...one,
+    problemId,
+    alertedMs: now,
+    endedMs: null,
+  }));
+  await storeAlerts(tx, id, begun);
+}
+
+/** A call is over. */
+async function noteEnd(tx: Transaction, id: string, answer: AttemptAnswer): Promise<void> {
+  await tx.rows
+    .update(alertDestinations)
+    .set({ callId: null, call: null, attempts: 0, ...noted(answer) })
+    .where(eq(alertDestinations.id, id));
 }
 
 interface AttemptAnswer {

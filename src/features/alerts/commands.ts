@@ -1,4 +1,4 @@
-// `holdfast alerts`: webhooks for what needs attention.
+// `holdfast alerts`: webhooks and chats for what needs attention.
 import type { AlertDestinationView } from './contract.ts';
 import type { ApiClient } from '../../cli/api-client.ts';
 import { CliError, EXIT, notFound } from '../../cli/cli-error.ts';
@@ -36,7 +36,7 @@ export const words: Words = {
       summary: 'add a destination and print the secret that signs what it is sent; it is not shown again',
       takes: {
         name: ['<name>', 'its name; unique'],
-        url: ['<url>', 'where alerts are sent'],
+        url: ['<url>', 'where alerts are sent: a URL, or a chat of a channel as channel:telegram/main/42'],
         severity: [
           '--severity <severity>',
           'the least that is sent; by default warning, which is all',
@@ -73,17 +73,18 @@ export const words: Words = {
 };
 
 const add = prints('createAlertDestination', ({ name, secret }, terminal) => {
-  terminal.print(secret ?? '');
-  terminal.note(
-    `keep the secret, because it is not shown again; try the destination with: holdfast alerts test ${name}`,
-  );
+  if (secret !== null) {
+    terminal.print(secret);
+    terminal.note('keep the secret, because it is not shown again');
+  }
+  terminal.note(`try the destination with: holdfast alerts test ${name}`);
 });
 
 const remove = (named: string) => prints('deleteAlertDestination', () => `the alert destination ${named} is removed`);
 
 const test = (named: string) =>
   prints('testAlertDestination', ({ isAcknowledged, status, error }) => {
-    if (isAcknowledged) return `${named} has acknowledged the alert (HTTP ${status})`;
+    if (isAcknowledged) return `${named} has acknowledged the alert${status === null ? '' : ` (HTTP ${status})`}`;
     throw new CliError({
       code: 'alert_not_acknowledged',
       exitCode: EXIT.failed,

@@ -1,5 +1,6 @@
 // Alert destinations on the wire, and what they receive.
 import { z } from 'zod';
+import { chatDelivery } from '../../config/schema-channels.ts';
 import { deliveryUrl } from '../../config/schema-scalars.ts';
 import { ALERT_SEVERITIES } from './rules.ts';
 import { ATTENTION_KINDS } from '../overview/rules/attention.ts';
@@ -30,10 +31,22 @@ const repeatSeconds = z
     'A problem that lasts is sent again after this time. One that is worse than before, or comes back after its end was sent, is sent at once',
   );
 
+/** `channel:<channel>/<account>/<chat>`, perhaps with a thread; parts may be percent-encoded. */
+const chatUrl = z
+  .string()
+  .max(2000)
+  .regex(/^channel:(?:(?:[^/%]|%[2-7][\da-f])+(?:\/(?!$)|$)){3,4}$/i, 'a chat as channel:telegram/main/42');
+
+const receiver = z
+  .union([deliveryUrl, chatUrl, chatDelivery])
+  .describe(
+    'Where alerts are sent: an http or https URL, or a chat of a channel, as `channel:telegram/main/42` or as an object',
+  );
+
 /** The body of `POST /v1/alert-destinations`. */
 export const alertDestinationRequest = z.strictObject({
   name,
-  url: deliveryUrl.describe('Where alerts are sent: an http or https URL'),
+  url: receiver,
   severity: severity.exactOptional().describe('The least that is sent; absent: `warning`, which is all'),
   kinds: kinds.exactOptional().describe('The kinds of problems that are sent; absent or null: all'),
   repeatSeconds: repeatSeconds
@@ -44,7 +57,7 @@ export const alertDestinationRequest = z.strictObject({
 /** The body of `PATCH /v1/alert-destinations/{id}`; omitted fields are unchanged. */
 export const alertDestinationPatch = z.strictObject({
   name: name.exactOptional(),
-  url: deliveryUrl.exactOptional().describe('Where alerts are sent: an http or https URL'),
+  url: receiver.exactOptional().describe('Where alerts are sent; a webhook stays a webhook, and a chat a chat'),
   severity: severity.exactOptional(),
   kinds: kinds.exactOptional(),
   repeatSeconds: repeatSeconds.exactOptional(),
@@ -53,7 +66,9 @@ export const alertDestinationPatch = z.strictObject({
 export const alertDestination = z.strictObject({
   id: uuid.describe('The id of the destination'),
   name,
-  url: text.describe('Where alerts are sent, without the path, which often is a secret'),
+  url: text.describe(
+    'Where alerts are sent: a URL without its path, which often is a secret, or a chat as `channel:telegram/main/42`',
+  ),
   severity,
   kinds: z
     .array(text)
@@ -63,7 +78,9 @@ export const alertDestination = z.strictObject({
   repeatSeconds,
   createdBy: text.describe('Who created it: `admin`, or `key:<name>`'),
   createdAt,
-  triedAt: iso.nullable().describe('When it was last sent something; null: never'),
+  triedAt: iso
+    .nullable()
+    .describe('When it was last sent something, or, to a chat, when that was put into the outbox; null: never'),
   lastStatus: z.int().nullable().describe('The HTTP status of its last answer; null: none came'),
   lastError: text
     .nullable()
@@ -85,11 +102,13 @@ export const alertDestinations = wholeList(alertDestination, 'The destinations, 
 export const newAlertDestination = alertDestination.extend({
   secret: text
     .nullable()
-    .describe('The secret that signs what is sent there, shown only once; null: the request was a retry'),
+    .describe('The secret that signs what is sent there, shown only once; null: a chat has none, or it was a retry'),
 });
 
 export const alertTest = z.strictObject({
-  isAcknowledged: flag.describe('Whether the destination answered with a status from 200 to 299'),
+  isAcknowledged: flag.describe(
+    'Whether the destination answered with a status from 200 to 299, or its platform took it',
+  ),
   status: z.int().nullable().describe('The HTTP status of the answer; null: none came'),
   error: text.nullable().describe('Why the alert was not acknowledged, with the beginning of the answer; null: it was'),
 });

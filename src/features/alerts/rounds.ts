@@ -10,6 +10,7 @@ import { readTroubles, withMarks } from '../overview/read-overview.ts';
 import { listCutKinds } from '../overview/views/attention.ts';
 import { judgeAttempt } from './rules.ts';
 import { claimCalls, readTimeIfDue, settleCall, type ClaimedCall, type Reading } from './calls.ts';
+import { withOutbox, type Outbox } from './chats.ts';
 import { answerOf, sendCall } from './destinations.ts';
 
 const ROUND_MS = 5_000;
@@ -40,7 +41,9 @@ export async function runAlertRound({ service, logger }: Alerting, signal: Abort
   const reading = await readProblems(service);
   if (reading === null) return;
   const leaseMs = service.config.channels.webhook.timeoutMs + LEASE_MARGIN_MS;
-  const claimed = await claimCalls(service.database, reading, leaseMs);
+  const claim = async (outbox: Outbox | null) =>
+    service.publish(await claimCalls(service.database, reading, { leaseMs, outbox }));
+  const { claimed } = await (reading.hasChats ? withOutbox(service, claim) : claim(null));
   await Promise.all(claimed.map((call) => sendClaimed(service, call, { logger, signal, leaseMs })));
 }
 

@@ -3,7 +3,10 @@ import type { z } from 'zod';
 import { deleted } from '../../contract/answers.ts';
 import * as schemas from './contract.ts';
 import type { ApiContext } from '../../api/context.ts';
-import { conflict, notFound, type Problem } from '../../api/problem.ts';
+import { resolveChat, type ChatDelivery } from '../../config/schema-channels.ts';
+import { formatChannelUrl, parseReceiver } from '../../core/channel-address.ts';
+import { isChat } from './chats.ts';
+import { conflict, fieldProblem, notFound, type Problem } from '../../api/problem.ts';
 import { defineEffect, defineRead, defineRoute, type Route } from '../../api/route.ts';
 import {
   addDestination,
@@ -38,13 +41,14 @@ const postDestination = defineEffect<
   body: schemas.alertDestinationRequest,
   answers: { 201: { description: 'The destination', schema: schemas.newAlertDestination }, 409: NAME_TAKEN },
   async perform({ body, principal, idempotency }, { context }) {
-    const made = await addDestination(context.service, body, { createdBy: principal.name, idempotency });
+    const url = toUrl(context, body.url);
+    const made = await addDestination(context.service, { ...body, url }, { createdBy: principal.name, idempotency });
     if (made === 'name_taken') throw nameTaken(body.name);
     if (made === 'full')
       throw conflict(
         `There are ${DESTINATIONS_MAX} alert destinations, which is the most. Delete one, then try again.`,
       );
-    return made;
+    return isChat(url) ? { id: made.id } : made;
   },
   async answer({ id, secret }, _request, { context }) {
     const found = await findDestination(context, id);
@@ -61,7 +65,11 @@ const patchDestination = defineRoute({
   body: schemas.alertDestinationPatch,
   answers: { 200: { description: 'The updated destination', schema: schemas.alertDestination }, 409: NAME_TAKEN },
   async handle({ params: { id }, body }, { context }) {
-    if (Object.keys(body).length > 0 && (await editDestination(context.service, id, body)) === 'name_taken')
+    const { url: sent, ...others } = body;
+    const change = { ...others, ...(sent === undefined ? {} : { url: toUrl(context, sent) }) };
+    if (change.url !== undefined && isChat(change.url) !== isChat((await findDestination(context, id)).url))
+      throw fieldProblem('url', 'a webhook cannot become a chat, nor a chat a webhook: create another destination');
+    if (Object.keys(change).length > 0 && (await editDestination(context.service, id, change)) === 'name_taken')
       throw nameTaken(body.name ?? '');
     return { status: 200, body: await findDestination(context, id) };
   },
@@ -97,6 +105,15 @@ const postTest = defineEffect({
     return { isAcknowledged: ended.error === null, ...ended };
   },
 });
+
+/** The address that is stored. Throws the problem of a chat that is not configured. */
+function toUrl({ config }: ApiContext, sent: string | ChatDelivery): string {
+  const named = typeof sent === 'string' ? parseReceiver(sent) : sent;
+  if ('url' in named) return named.url;
+  const chat = resolveChat(config, named);
+  if ('fault' in chat) throw fieldProblem(`url.${chat.fault.field}`, chat.fault.message);
+  return formatChannelUrl(chat.address);
+}
 
 function nameTaken(name: string): Problem {
   return conflict(

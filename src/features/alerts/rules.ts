@@ -1,4 +1,5 @@
 // Which problems a destination hears of, and in which words. Pure.
+import { parseChannelUrl } from '../../core/channel-address.ts';
 
 export const ALERT_SEVERITIES = ['error', 'warning'] as const;
 export type AlertSeverity = (typeof ALERT_SEVERITIES)[number];
@@ -161,6 +162,11 @@ export function buildCall({ begun, ended }: Pick<AlertPlan, 'begun' | 'ended'>):
   return { type: 'alert', isTest: false, text: lines.join('\n'), problems, ended: endedNamed, moreCount };
 }
 
+/** The text of a call in a chat: a paragraph for each problem. */
+export function chatText({ text }: Pick<AlertCall, 'text'>): string {
+  return text.replaceAll('\n', '\n\n');
+}
+
 export function buildTestCall(name: string): AlertCall {
   const text = `This is a test of the alert destination ${name} of Holdfast.`;
   return { type: 'alert', isTest: true, text, problems: [], ended: [], moreCount: 0 };
@@ -180,6 +186,7 @@ export function judgeAttempt(
 
 /** The address as it is shown: the rest of the address of a webhook often is a secret. */
 export function shownUrl(url: string): string {
+  if (parseChannelUrl(url) !== null) return url;
   const { origin, pathname, search } = new URL(url);
   return pathname.length + search.length > 1 ? `${origin}/…` : origin;
 }

@@ -160,7 +160,10 @@ test('a call whose sender crashed is sent again with the same id when its lease 
   await addDestination();
   await block('anthropic/claude-a');
   // A process that crashes after it has claimed the call.
-  const [claimed] = await claimCalls(database, (await readProblems(rig.context.service))!, 60_000);
+  const reading = (await readProblems(rig.context.service))!;
+  const {
+    claimed: [claimed],
+  } = await claimCalls(database, reading, { leaseMs: 60_000, outbox: null });
   await round();
   expect(received).toEqual([]);
   await passTime();
@@ -178,7 +181,7 @@ test('what a process has read before another one sent a call says nothing about 
   await block('anthropic/claude-a');
   await round();
   expect(received).toHaveLength(1);
-  expect(await claimCalls(service.database, before, 60_000)).toEqual([]);
+  expect(await claimCalls(service.database, before, { leaseMs: 60_000, outbox: null })).toEqual({ claimed: [] });
   expect(await readAlerts(rig, {}, 'endedAt')).toEqual([{ endedAt: null }]);
 
   const during = (await readProblems(service))!;
@@ -187,7 +190,7 @@ test('what a process has read before another one sent a call says nothing about 
   await changeAlerts(rig, {}, { endedAt: ago('2 minutes') });
   await round();
   expect(received).toHaveLength(2);
-  expect(await claimCalls(service.database, during, 60_000)).toEqual([]);
+  expect(await claimCalls(service.database, during, { leaseMs: 60_000, outbox: null })).toEqual({ claimed: [] });
 });
 
 test('a destination that fails is seen: it is retried with the same id, then rests, and is then sent all that is open', async () => {
