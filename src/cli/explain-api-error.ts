@@ -75,14 +75,18 @@ function explainStatus(
     case 404:
       return [
         EXIT.notFound,
-        `check the name; "holdfast ${code === 'unknown_agent' ? LISTS['agents'] : listCommand(problem)}" shows the existing ones`,
+        withCommand(
+          'check the name',
+          code === 'unknown_agent' ? LISTS['agents'] : listCommand(problem),
+          'existing ones',
+        ),
       ];
     case 409:
     case 422:
       if (errors.length > 0) return [EXIT.conflict, 'correct the faults that are listed above, then try again'];
       if (code === 'idempotency_mismatch')
         return [EXIT.conflict, 'use a new --idempotency-key, or send the same again'];
-      return [EXIT.conflict, `look at its current state: "holdfast ${showCommand(problem)}"`];
+      return [EXIT.conflict, withCommand('look at its current state', showCommand(problem), 'current state')];
     case 429:
       return [EXIT.failed, `try again${inTime || ' later'}`];
     case 502:
@@ -101,13 +105,18 @@ function readSubject(problem: HoldfastError['problem']): { kind: string; id: str
   return { kind, id };
 }
 
-/** The command that lists the kind of thing that a request asked for. */
-function listCommand(problem: HoldfastError['problem']): string {
-  return LISTS[readSubject(problem).kind] ?? 'sessions list';
+/** What to do, with the command that shows it, if there is one. */
+function withCommand(step: string, command: string | undefined, shown: string): string {
+  return command === undefined ? step : `${step}; "holdfast ${command}" shows the ${shown}`;
+}
+
+/** The command that lists the kind of thing that a request asked for; undefined: there is none. */
+function listCommand(problem: HoldfastError['problem']): string | undefined {
+  return LISTS[readSubject(problem).kind];
 }
 
 /** The command that shows what a request would have changed, or the things of its kind. */
-function showCommand(problem: HoldfastError['problem']): string {
+function showCommand(problem: HoldfastError['problem']): string | undefined {
   const { kind, id } = readSubject(problem);
   const word = SHOWN[kind];
   return word === undefined || id === undefined ? listCommand(problem) : `${word} show ${decodeURIComponent(id)}`;
@@ -139,7 +148,10 @@ const LISTS: Readonly<Record<string, string>> = {
   keys: 'keys list',
   mcp: 'mcp list',
   messages: 'messages list',
+  models: 'models list',
   pairings: 'pairing list',
+  sessions: 'sessions list',
+  subjects: 'sessions list',
   subagents: 'subagents list <session>',
   turns: 'turns list',
   workers: 'workers list',

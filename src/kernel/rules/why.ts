@@ -253,7 +253,7 @@ function describePause({ reason: because, lane, agent, session, pausedBy }: Paus
   const named = Object.entries({ lane, agent, session }).filter(([, name]) => name !== null);
   const what = named.length === 0 ? 'everything' : named.map(([kind, name]) => `the ${kind} ${name}`).join(', ');
   const flags = named.map(([kind, name]) => ` --${kind} ${name}`).join('');
-  return `${pausedBy} has paused ${what}${because === null ? '' : `: ${because}`}. End it with holdfast resume${flags}`;
+  return `${pausedBy} has paused ${what}${because === null ? '' : `: ${because}`}. End it with "holdfast resume${flags}"`;
 }
 
 /**

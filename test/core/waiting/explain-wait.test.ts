@@ -77,7 +77,7 @@ describe('the reason why a message waits', () => {
       { workers: 0 },
       {
         code: 'paused',
-        text: 'key:ops has paused the lane main: too dear. End it with holdfast resume --lane main',
+        text: 'key:ops has paused the lane main: too dear. End it with "holdfast resume --lane main"',
         since: 800,
         by: 'key:ops',
       },
@@ -86,7 +86,7 @@ describe('the reason why a message waits', () => {
       'a pause of everything',
       { pause: { ...PAUSE, lane: null, reason: null } },
       {},
-      { text: 'key:ops has paused everything. End it with holdfast resume' },
+      { text: 'key:ops has paused everything. End it with "holdfast resume"' },
     ],
     ['a running turn of what is paused', { pause: PAUSE, turn: TURN, lock: HELD }, {}, { code: 'session_busy' }],
     [

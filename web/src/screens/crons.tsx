@@ -97,7 +97,7 @@ const CRONS: List<Row> = {
   pathOf: ({ cron }) => `/crons/${cron.id}`,
   empty: {
     text: 'There is no cron yet. A cron runs an agent on a schedule. Add one with the button above, or with this command:',
-    command: 'npx holdfast cron add morning --cron "0 9 * * 1-5" --message "What is new?"',
+    command: 'npx holdfast cron add --name morning --cron "0 9 * * 1-5" --message "What is new?"',
   },
 };
 

@@ -111,7 +111,7 @@ function StepList(props: { done: Record<Name, boolean>; file: string | null; onH
         <Step name="Define an agent" isDone={done.agent}>
           <p className="soft">
             An agent has a model, tools and a workspace of its own. Put this into <code>{file ?? 'holdfast.json'}</code>
-            ; <code>npx holdfast config check</code> checks it.
+            ; <code>npx holdfast config validate</code> checks it.
           </p>
           <Copied text={AGENT_PIECE} name="Copy the settings" />
         </Step>

@@ -170,7 +170,7 @@ function isHealth(fact: AttentionFact): fact is HealthFact {
 /** What to do about a dependency of a process that is away while the database answers. */
 const DEPENDENCY_FIXES: Readonly<Record<string, string>> = {
   storage: 'Free space on the disk of the database, or repair the disk; the service then continues without a restart.',
-  layout: 'Run holdfast migrate with the version that runs.',
+  layout: 'Run "holdfast migrate" with the version that runs.',
   queue: 'Start the server of the queue again: that of REDIS_URL, or the database if REDIS_URL is not set.',
 };
 
