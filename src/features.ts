@@ -34,6 +34,7 @@ import { gateway } from './features/gateway/feature.ts';
 import { webSearch } from './features/web-search/feature.ts';
 import { mediaModels } from './features/media-models/feature.ts';
 import { channels } from './features/channels/feature.ts';
+import { agents } from './features/agents/feature.ts';
 import type { Feature } from './kernel/features.ts';
 
 export const FEATURES: readonly Feature[] = [
@@ -71,4 +72,5 @@ export const FEATURES: readonly Feature[] = [
   mediaModels,
   canvas,
   channels,
+  agents,
 ];

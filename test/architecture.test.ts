@@ -144,6 +144,7 @@ const MAY_IMPORT: Record<string, string[]> = {
  * their lines in src/features.ts are missing.
  */
 const FEATURES_MAY_IMPORT: Record<string, string[]> = {
+  agents: ['budgets', 'channels', 'costs', 'crons', 'mcp'],
   alerts: ['deliveries', 'overview'],
   batches: ['budgets', 'provider-batches'],
   'bulk-actions': ['dead-letters', 'deliveries'],
@@ -185,6 +186,7 @@ const DOOR_TYPES = ['src/api/part.ts', 'src/api/route.ts', 'src/cli/command.ts']
  * things, too.
  */
 const WORDS_OF_KERNEL = [
+  'agents',
   'alerts',
   'approvals',
   'batches',

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { word } from '../config/schema-scalars.ts';
 import { count, text } from './fields.ts';
 
-const binding = z.strictObject({
+export const binding = z.strictObject({
   index: count.describe('Its place in `bindings` of the configuration, from 0'),
   agent: text.describe('The id of the agent that the chats are bound to'),
   match: z

@@ -55,7 +55,7 @@ export const prices = z.strictObject({
 });
 export type Prices = z.output<typeof prices>;
 
-const usageItem = z.strictObject({
+export const usageItem = z.strictObject({
   startsAt: iso.describe('When the interval starts'),
   group: text.nullable().describe('The agent, model, lane, tier or kind; null: the request asked for no groups'),
   turns: count.describe('Turns that ended'),

@@ -110,7 +110,7 @@ export type SessionFacts = z.output<typeof session>;
 /** The beginning of a text. */
 const words = z.string().max(WORDS_CHARS_MAX).nullable();
 
-const failure = z.strictObject({
+export const failure = z.strictObject({
   turnId: uuid.describe('The turn that failed'),
   code: text.describe('The code of its error, for programs'),
   text: text.describe('What the error says, for people'),

@@ -5,7 +5,7 @@ import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { countSessions, rollUp, sampleMinute } from '../../src/features/costs/store/roll-up.ts';
 import type { Statement } from '../../src/database/statement.ts';
-import { countByAgent } from '../../src/kernel/views/agents.ts';
+import { countByAgent } from '../../src/features/agents/views.ts';
 import { readAttention } from '../../src/features/overview/views/attention.ts';
 import { readOverviewRow } from '../../src/features/overview/views/overview.ts';
 import { readScrapeRow } from '../../src/features/overview/views/scrape-figures.ts';

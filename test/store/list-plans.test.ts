@@ -5,6 +5,7 @@ import type { Pool, PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { fires, readNewestFires } from '../../src/features/crons/views.ts';
+import { readPrompts } from '../../src/features/agents/views.ts';
 import { readTaggedUsage, viewTopCosts } from '../../src/features/costs/views.ts';
 import { readTurnTree } from '../../src/features/subagents/turn-tree.ts';
 import { runs, viewFamily } from '../../src/features/subagents/views.ts';
@@ -113,6 +114,7 @@ test.each([
   [findByCode, ['model_failed']],
   [viewToolCall, [newId(), 'c', '"c"']],
   [viewTopCosts, [newId(), new Date(), 10, null]],
+  [readPrompts, ['main']],
   [readTaggedUsage, ['hour', 'hour', new Date(0), new Date(), null, '{"customer":"42"}']],
   [readTurnInputs, [newId()]],
   [readCausesOf, [[newId()], [newId()], [newId()], [newId()], [newId()]]],

@@ -1,57 +1,17 @@
-// Routes for operators: the agents and the configuration of the process that answers, the audit
-// log, liveness, readiness, metrics and the description of the API.
+// Routes for operators: the configuration of the process that answers, the audit log, liveness,
+// readiness, metrics and the description of the API.
 import { hostname } from 'node:os';
 import { z } from 'zod';
-import { agentOf, ConfigError, reloadablePartOf, type AgentSettings, type ConfigChange } from '../../config.ts';
-import { agentList } from '../../contract/agents.ts';
+import { ConfigError, reloadablePartOf, type ConfigChange } from '../../config.ts';
 import { liveness, readiness } from '../../contract/answers.ts';
 import { auditEntry } from '../../contract/keys.ts';
 import { configChanges, configReload, configuration } from '../../contract/settings.ts';
 import { reloadConfig } from '../../kernel/use-cases/record-change.ts';
-import { countByAgent } from '../../kernel/views/agents.ts';
 import { changes } from '../../kernel/views/audit.ts';
 import { readDatabaseFacts } from '../../kernel/views/database.ts';
 import type { ApiContext } from '../context.ts';
 import { answerWithin, Problem } from '../problem.ts';
 import { defineList, defineRead, defineRoute, type Route } from '../route.ts';
-
-const getAgents = defineRead({
-  operationId: 'listAgents',
-  path: '/v1/agents',
-  summary: 'The agents with a summary of their settings, their crons and their sessions',
-  shows: { description: 'All agents', schema: agentList },
-  async read(_request, { context: { config, views } }) {
-    const counts = await countByAgent(
-      views,
-      config.agents.list.map(({ id }) => id),
-    );
-    const items = counts.map(({ id, ...counted }) => {
-      const { model, fallbacks, thinking, promptMode, workspaceDir, toolPolicies, heartbeat } = agentOf(config, id);
-      return {
-        id,
-        model,
-        fallbacks,
-        thinking,
-        promptMode,
-        workspace: workspaceDir,
-        toolPolicies,
-        heartbeat: {
-          everyMs: heartbeat.every,
-          target: heartbeat.target,
-          activeHours: heartbeat.activeHours ?? null,
-          gate: classifyGate(heartbeat.when),
-        },
-        ...counted,
-      };
-    });
-    return { items, nextCursor: null };
-  },
-});
-
-/** The kind of a gate: its command or address can contain a secret. */
-function classifyGate(gate: AgentSettings['heartbeat']['when']): 'command' | 'url' | 'file' | null {
-  return (['command', 'url', 'file'] as const).find((kind) => gate?.[kind] !== undefined) ?? null;
-}
 
 const getConfig = defineRead({
   operationId: 'getConfig',
@@ -192,7 +152,6 @@ const getOpenApi = defineRead({
 });
 
 export const operationRoutes: Route[] = [
-  getAgents,
   getConfig,
   getConfigDiff,
   patchConfig,

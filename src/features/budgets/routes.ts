@@ -79,7 +79,7 @@ async function findBudget(context: ApiContext, id: string): Promise<z.output<typ
 }
 
 /** A budget as the API shows it. */
-function toBudgetView(
+export function toBudgetView(
   { limitMicros, spentMicros, reservedMicros, ...row }: Budget,
   { isScripted }: { isScripted: boolean },
 ): BudgetView {

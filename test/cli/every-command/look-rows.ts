@@ -245,6 +245,19 @@ export const LOOK_ROWS: readonly CommandRow[] = [
     isCommon: true,
   },
   {
+    line: 'agents list',
+    shows: ['AGENT', /main +active/, 'COST'],
+    notes: ['of the scripted model'],
+    json: { items: [{ id: 'main', paused: null }] },
+    isCommon: true,
+  },
+  {
+    line: 'agents show main',
+    shows: [/agent +main/, /cost +\$\d.* in the last 7 days/, 'By day', 'Last failures'],
+    notes: ['of the scripted model'],
+    json: { id: 'main', channels: { isDefault: true } },
+  },
+  {
     line: 'workers list',
     shows: ['{worker}', 'api,worker,scheduler'],
     json: { items: [{ id: '{worker}', roles: ['worker'] }] },
