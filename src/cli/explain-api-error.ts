@@ -134,7 +134,7 @@ const SHOWN: Readonly<Record<string, string>> = {
 };
 
 const LISTS: Readonly<Record<string, string>> = {
-  agents: 'config show',
+  agents: 'agents list',
   'alert-destinations': 'alerts list',
   approvals: 'approvals list',
   attention: 'attention list',
@@ -150,6 +150,7 @@ const LISTS: Readonly<Record<string, string>> = {
   messages: 'messages list',
   models: 'models list',
   pairings: 'pairing list',
+  scores: 'scores list',
   sessions: 'sessions list',
   subjects: 'sessions list',
   subagents: 'subagents list <session>',
