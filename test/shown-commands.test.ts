@@ -172,7 +172,7 @@ test('the next step of a refusal names a command for every kind of thing', async
       const error = new HoldfastError({ code: 'x', status, title: 't', detail: 'd', fix: '', problem: { instance } });
       const { fix } = explainApiError(error, SETTINGS);
       const [, line] = /"holdfast ([^"]+)"/.exec(fix) ?? [];
-      if (line === undefined) expect(path).toMatch(/^\/v1\/(?:provider-batches|tool-calls)\//);
+      if (line === undefined) expect(path).toMatch(/^\/v1\/provider-batches\//);
       else expect([path, faultOf(program, line)]).toEqual([path, null]);
     }
 });

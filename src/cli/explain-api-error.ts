@@ -154,6 +154,7 @@ const LISTS: Readonly<Record<string, string>> = {
   sessions: 'sessions list',
   subjects: 'sessions list',
   subagents: 'subagents list <session>',
+  'tool-calls': 'tool-calls list',
   turns: 'turns list',
   workers: 'workers list',
 };

@@ -6,5 +6,6 @@ export const externalTools: Feature = {
   name: 'external-tools',
   inRoles: [{ roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openExternalToolRounds }],
   routes: [() => import('./routes.ts')],
+  commands: [[() => import('./commands.ts'), { 'tool-calls': ['Look', 'calls of tools that your programs run'] }]],
   turns: async () => (await import('./turns.ts')).externalToolsInTurns,
 };

@@ -1,19 +1,34 @@
 // Calls of external tools: what waits for a result, and the results.
 import type { ApiContext } from '../../api/context.ts';
 import { notFound, Problem } from '../../api/problem.ts';
-import { defineEffect, defineRead, type Route } from '../../api/route.ts';
+import { defineEffect, defineList, defineRead, type Route } from '../../api/route.ts';
+import { nameText } from '../../contract/queries.ts';
 import { externalCall, externalResult, type ExternalCallView } from '../../contract/external-tools.ts';
 import { acceptResult } from './use-cases.ts';
-import { viewExternalCall } from './views.ts';
+import { parseToolCallId } from '../../core/tool-policy.ts';
+import { listWaitingCalls, viewExternalCall } from './views.ts';
 
 const missing = (id: string): Problem =>
-  notFound(`call ${id} of an external tool. The event tool.requested and the webhook name the calls that wait`);
+  notFound(`call ${id} of an external tool. GET /v1/tool-calls lists those that wait`);
 
 async function findCall(context: ApiContext, id: string): Promise<ExternalCallView> {
   const found = await viewExternalCall(context.views, id);
   if (found === null) throw missing(id);
   return found;
 }
+
+const getCalls = defineList({
+  operationId: 'listExternalCalls',
+  path: '/v1/tool-calls',
+  summary: 'Calls of external tools that wait for a result, oldest turn first',
+  filter: {
+    status: externalCall.shape.status.extract(['waiting']).optional().describe('Only calls that wait are listed'),
+    tool: nameText.optional().describe('Only calls of this tool'),
+  },
+  shows: { description: 'A page of calls', item: externalCall },
+  pages: { isKey: (text) => parseToolCallId(text) !== null },
+  list: ({ query }, page, { context }) => listWaitingCalls(context.views, query, page),
+});
 
 const getCall = defineRead({
   operationId: 'getExternalCall',
@@ -53,4 +68,4 @@ function closed({ id, status, expiresAt }: ExternalCallView): Problem {
   return new Problem('already_decided', `The call ${id} ${how}.`);
 }
 
-export const routes: Route[] = [getCall, postResult];
+export const routes: Route[] = [getCalls, getCall, postResult];

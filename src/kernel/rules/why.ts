@@ -51,7 +51,8 @@ const STEPS = {
   provider_batch: `${BY_ITSELF} The provider may take a day.`,
   caller: 'The program that sent the message has to send the results of its tools.',
   approval: '"holdfast approvals list" shows what would run; approve or deny it.',
-  external_tool: 'The program that runs the tool has to send the result: POST /v1/tool-calls/{id}/result.',
+  external_tool:
+    'The program that runs the tool has to send the result: POST /v1/tool-calls/{id}/result. "holdfast tool-calls list" shows the calls that wait.',
   task: `${BY_ITSELF} The server of the tool says when the task has ended.`,
   session_busy: 'It is taken up after that turn, which "holdfast turns list" shows.',
   lock_of_lost_worker: `${BY_ITSELF} "holdfast workers list" shows which workers run.`,

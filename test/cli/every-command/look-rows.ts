@@ -79,6 +79,12 @@ export const LOOK_ROWS: readonly CommandRow[] = [
     isCommon: true,
   },
   {
+    line: 'tool-calls list --tool {tool}',
+    make: (scene) => scene.external('ship'),
+    shows: ['{call}', '{tool}', '{"order":"42"}'],
+    json: { items: [{ id: '{call}', tool: '{tool}', status: 'waiting' }] },
+  },
+  {
     line: 'deliveries show {delivery}',
     shows: ['{delivery}  failed', /^ {2}last error +\S/m, /^ {2}1 .* failed/m],
     json: { id: '{delivery}', log: [{ attempt: 1, status: 'failed' }] },

@@ -136,6 +136,15 @@ function actionsOf(rig: ServiceRig, url: string) {
       await changeDeliveries(rig, { id: delivery }, { status: 'pending', dueAt: ahead('1 hour') });
       return { delivery };
     },
+    /** A call of an external tool that waits for its program. */
+    async external(name: string): Promise<{ tool: string; call: string }> {
+      const tool = fresh(name);
+      const external = [{ name: tool, description: 'Ships.', inputSchema: { type: 'object' } }];
+      const text = `[[tool: ${tool} {"order":"42"}]] [[reply: done]]`;
+      await api.send(tool, { text, tools: { external } });
+      const call = await look(`/v1/tool-calls?tool=${tool}`, ({ items: [found] }) => found !== undefined && found.id);
+      return { tool, call };
+    },
     /** A subagent that runs until it is stopped. */
     async subagent(name: string): Promise<{ session: string; run: string }> {
       const session = fresh(name);

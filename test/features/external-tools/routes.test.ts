@@ -72,6 +72,28 @@ describe('a call of a tool that another program runs', () => {
     expect((await rig.get(`/v1/tool-calls/${id}`)).body.status).toBe('answered');
   });
 
+  test('is found by a program that was down, in pages, oldest first, until it has its result', async () => {
+    const { rig } = holder;
+    const tool = { name: 'ship', description: 'Ships.', inputSchema: { type: 'object' }, timeout: '2h' };
+    const more = { tools: { external: [tool] } };
+    const calls: Awaited<ReturnType<typeof call>>[] = [];
+    for (const session of ['first', 'second', 'third']) calls.push(await call(session, 'ship', more, { session }));
+    await call('other-tool');
+    const list = async (query = '') => (await rig.get(`/v1/tool-calls?status=waiting&tool=ship${query}`)).body;
+    const { items, nextCursor } = await list('&limit=2');
+    expect(items).toMatchObject(['first', 'second'].map((session, at) => ({ id: calls[at]?.id, input: { session } })));
+    expect(items[0]).toEqual((await rig.get(`/v1/tool-calls/${calls[0]?.id}`)).body);
+    const rest = await list(`&limit=2&cursor=${nextCursor}`);
+    expect(rest).toMatchObject({ items: [{ id: calls[2]?.id, status: 'waiting' }], nextCursor: null });
+
+    await answer(calls[0]!.id, { content: 'shipped' });
+    await changeToolCalls(rig, { turnId: calls[1]!.turnId }, { heldUntil: ago('1 second') });
+    expect((await list()).items).toMatchObject([{ id: calls[2]?.id }]);
+    const all = (await rig.get('/v1/tool-calls')).body.items as { tool: string }[];
+    expect(all.map((one) => one.tool)).toContain('refund');
+    expect((await rig.get('/v1/tool-calls?status=answered')).status).toBe(400);
+  });
+
   test('that has failed is an error for the model', async () => {
     const { turnId, id } = await call('failing');
     await answer(id, { content: 'no such order', isError: true });
