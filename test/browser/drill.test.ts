@@ -146,7 +146,7 @@ const CAUSES: readonly Cause[] = [
       await changeDoorbells(rig, { sessionKey: 'agent:main:unserved' }, { dueAt: ago('10 seconds') });
     },
     problem: /^No worker serves the lane main/,
-    shows: (page) => [page.getByRole('region', { name: 'no_worker' })],
+    shows: (page) => [page.getByRole('row').getByText('no_worker').first()],
   },
   {
     name: 'expired-lock',

@@ -152,6 +152,6 @@ test('a tab has the role with which another tab has signed in', async () => {
   await endSignIn(context);
   await page.getByText('This browser is signed out.').waitFor();
   await signInElsewhere(VIEWER_KEY);
-  await page.getByText('(viewer)').waitFor();
+  await page.getByRole('button', { name: 'Menu of screen' }).waitFor();
   expect(await page.getByRole('button', { name: 'Send' }).count()).toBe(0);
 });

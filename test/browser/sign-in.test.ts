@@ -38,6 +38,7 @@ test('a person signs out, and the next screen asks for a key', async () => {
   const { page, signIn, open } = dashboard;
   await signIn();
   await open('/');
+  await page.getByRole('button', { name: 'Menu' }).click();
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByLabel('API key').waitFor();
   await page.goto(`${dashboard.url}/turns`);

@@ -45,3 +45,9 @@ export function piecesOf(text: string): TextPiece[] {
   if (from < plain.length) pieces.push({ text: plain.slice(from), mark: null });
   return pieces;
 }
+
+/** A text with its invisible characters as their numbers, for places that hold nothing but text. */
+export const markedText = (text: string): string =>
+  piecesOf(text)
+    .map((piece) => (piece.mark === null ? piece.text : `<${piece.mark}>`))
+    .join('');

@@ -80,14 +80,14 @@ function ItemsBar({ counts }: Pick<Batch, 'counts'>): ReactElement {
         aria-valuenow={endedItems(counts)}
       >
         {states.map((state) => (
-          <span key={state} data-tone={TONES[state]} style={{ flexGrow: counts[state] }} />
+          <span key={state} data-tone={TONE_OF[state]} style={{ flexGrow: counts[state] }} />
         ))}
       </div>
       <ul className="row" aria-label="Items by state">
         {states.map((state) => (
           <li key={state}>
             <Link to="." search={(before: object) => ({ ...before, status: state }) as never} className="share-key">
-              <i data-tone={TONES[state]} aria-hidden />
+              <i data-tone={TONE_OF[state]} aria-hidden />
               {state} <strong>{countText(counts[state])}</strong>
             </Link>
           </li>
@@ -97,6 +97,8 @@ function ItemsBar({ counts }: Pick<Batch, 'counts'>): ReactElement {
   );
 }
 
+/** Items that have not begun are no trouble. */
+const TONE_OF: Readonly<Record<string, string | undefined>> = { ...TONES, pending: undefined };
 const ORDER: readonly string[] = [
   'answered',
   'silent',

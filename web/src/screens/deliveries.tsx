@@ -33,7 +33,8 @@ const COLUMNS: readonly Column<Delivery>[] = [
   },
   {
     title: 'Session',
-    width: 'minmax(140px, 2fr)',
+    yields: true,
+    width: 'minmax(120px, 2fr)',
     cell: ({ sessionKey }) => <SessionLink sessionKey={sessionKey} />,
   },
   { title: 'Channel', width: '90px', yields: true, cell: ({ channel }) => <SafeText text={channel} /> },

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactElement, ReactNode } from 'react';
 import { api } from '../api.ts';
+import { markedText } from '../format/visible-text.ts';
 
 /** A choice; the empty value is no filter. */
 export function Choice(props: {
@@ -27,7 +28,7 @@ export function Choice(props: {
           .filter((option) => option !== usual)
           .map((option) => (
             <option key={option} value={option}>
-              {words[option] ?? option}
+              {words[option] ?? markedText(option)}
             </option>
           ))}
       </select>

@@ -14,6 +14,7 @@ export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
   {
     title: 'Turn',
     width: '134px',
+    yields: true,
     isClear: true,
     cell: ({ id, kind }) => (
       <Link to="/turns/$id" params={{ id }}>
@@ -39,7 +40,7 @@ export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
     isClear: true,
     cell: ({ error, why, reply }) => <Words text={error?.message ?? why?.text ?? reply} />,
   },
-  { title: 'From', width: '100px', cell: (turn) => <From of={turn} /> },
+  { title: 'From', width: '100px', yields: true, cell: (turn) => <From of={turn} /> },
   { title: 'Agent', width: '90px', isExtra: true, cell: ({ sessionKey }) => sessionKey.split(':')[1] },
   { title: 'Lane', width: '80px', isExtra: true, cell: ({ lane }) => lane },
   { title: 'Provider', width: '90px', isExtra: true, cell: ({ provider }) => <SafeText text={provider} /> },
@@ -57,7 +58,7 @@ export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
     isNumber: true,
     cell: ({ usage }) => countText(usage.inputTokens + usage.outputTokens),
   },
-  { title: 'Cost', width: '124px', isNumber: true, cell: (turn) => <Cost of={turn} isInColumn /> },
+  { title: 'Cost', width: '100px', isNumber: true, yields: true, cell: (turn) => <Cost of={turn} isInColumn /> },
   {
     title: 'Waited',
     isExtra: true,
@@ -67,6 +68,7 @@ export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
   },
   {
     title: 'Took',
+    yields: true,
     width: '60px',
     isNumber: true,
     cell: ({ startedAt, endedAt }) => durationText(lengthMs(startedAt, endedAt)),
