@@ -69,6 +69,9 @@ const GROUPS = [
 export const SCREENS = GROUPS.flatMap(({ screens }) => [...screens]);
 type ScreenLink = (typeof SCREENS)[number];
 
+/** A badge has room for three digits; the screen has the number. */
+const badgeText = (count: number): string => (count > 999 ? '999+' : String(count));
+
 export function Rail({ onGoTo }: { onGoTo: () => void }): ReactElement {
   const { isLive } = useSettings();
   const { data: stats } = useQuery({
@@ -91,7 +94,7 @@ export function Rail({ onGoTo }: { onGoTo: () => void }): ReactElement {
         {name}
         {(counts[to] ?? 0) > 0 && (
           <Chip tone={bad.has(to) ? 'bad' : 'warn'}>
-            {counts[to]}
+            {badgeText(counts[to] ?? 0)}
             {to === '/' && <span className="hidden-visually"> need attention</span>}
           </Chip>
         )}
@@ -115,8 +118,8 @@ export function Rail({ onGoTo }: { onGoTo: () => void }): ReactElement {
       <button type="button" className="more-button" data-palette popoverTarget="more">
         <Ellipsis size={16} />
         More
-        {(stats?.approvals ?? 0) > 0 && <Chip tone="warn">{stats?.approvals}</Chip>}
-        {(stats?.deadLetters ?? 0) > 0 && <Chip tone="bad">{stats?.deadLetters}</Chip>}
+        {(stats?.approvals ?? 0) > 0 && <Chip tone="warn">{badgeText(stats?.approvals ?? 0)}</Chip>}
+        {(stats?.deadLetters ?? 0) > 0 && <Chip tone="bad">{badgeText(stats?.deadLetters ?? 0)}</Chip>}
       </button>
       <div
         id="more"

@@ -1,6 +1,6 @@
 // Problems that need an operator, each with what to do, and what an operator has decided about it.
 import { useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
-import { useState, type ReactElement } from 'react';
+import { Fragment, useState, type ReactElement } from 'react';
 import { api } from '../api.ts';
 import { useAttention } from '../attention.ts';
 import { me } from '../me.ts';
@@ -51,7 +51,7 @@ export function AttentionList(): ReactElement {
               </PathLink>
               {(at < EXPLAINED || isWhole || item.mark !== null) && (
                 <p className="soft">
-                  {item.mark === null ? <SafeText text={item.fix} /> : <MarkText mark={item.mark} />}
+                  {item.mark === null ? <Advice entry={item} /> : <MarkText mark={item.mark} />}
                 </p>
               )}
             </div>
@@ -72,6 +72,30 @@ export function AttentionList(): ReactElement {
         </Button>
       )}
       {asked !== null && <Decision {...asked} onClose={() => setAsked(null)} onDone={reread} />}
+    </>
+  );
+}
+
+/** What to do next: the screens where it is done, and the commands of what no screen does. */
+function Advice({ entry: { advice, actions, href: shownAt } }: { entry: Entry }): ReactElement {
+  return (
+    <>
+      <SafeText text={advice} />
+      {actions.map(({ text, href, command }) =>
+        href === null ? (
+          <Fragment key={text}>
+            {' '}
+            {text}: <code>{command}</code>
+          </Fragment>
+        ) : (
+          href !== shownAt && (
+            <Fragment key={text}>
+              {' '}
+              <PathLink href={href}>{text}</PathLink>
+            </Fragment>
+          )
+        ),
+      )}
     </>
   );
 }
