@@ -61,6 +61,9 @@ test('a fresh machine is in order: a warning for the model, exit 0', async () =>
     deliveries: 'skipped',
     versions: 'skipped',
     clocks: 'skipped',
+    mcp: 'skipped',
+    'mcp-sandbox': 'skipped',
+    calls: 'skipped',
     transactions: 'skipped',
     retention: 'skipped',
     redis: 'skipped',
@@ -138,7 +141,7 @@ test.each([200, 503])('a program that answers %i with other JSON is not taken fo
 test('for a person it is numbered lines with fixes', async () => {
   const { stdout, stderr } = await runCli(['doctor'], { cwd, env: { HOLDFAST_PORT: '0' } });
   expect(stdout).toMatch(/^ 1 {2}ok {7}node: Node version: \d/m);
-  expect(stdout).toMatch(/^26 {2}warning {2}model: .*\n +Fix: set ANTHROPIC_API_KEY/m);
+  expect(stdout).toMatch(/^29 {2}warning {2}model: .*\n +Fix: set ANTHROPIC_API_KEY/m);
   expect(stderr).toMatch(/^0 errors, [1-3] warnings\n$/);
 });
 
