@@ -65,6 +65,7 @@ export const message = z.strictObject({
   status: z.enum(MESSAGE_STATUSES).describe('Whether the message waits, is in a turn, or how it ended'),
   turnId: uuid.nullable().describe('The turn that claimed it; null: no turn has claimed it'),
   retryOf: uuid.nullable().describe('The failed message that this message repeats; null: it repeats none'),
+  retryOfTurn: uuid.nullable().describe('The failed turn of that message; null: it repeats none'),
   reply: text.nullable().describe('The text of the reply; null: there is none'),
   error: fault.describe('Why it failed; null: it did not'),
   why: why.nullable().describe('Why it waits; null: it does not wait'),
@@ -271,6 +272,7 @@ export const turn = z.strictObject({
   model: text.describe('The model that answered, until then the first; with its provider unless anthropic'),
   askedModel: text.nullable().describe('The model that it was opened with, if another one answered; null: the same'),
   tags: shownTags,
+  retriedAs: z.array(uuid).describe('The new messages that repeat those of this turn; empty: there are none'),
   tryOf: uuid.nullable().describe('The turn that it tries; null: it tries none'),
   harness: z
     .strictObject({

@@ -171,7 +171,7 @@ async function attempt(service: Service, item: LeasedItem, idempotency: KeyedReq
 }
 
 async function retry(service: Service, turnId: string, idempotency: KeyedRequest): Promise<ActionEnd> {
-  const result = await redoTurn(service, turnId, idempotency);
+  const result = await redoTurn(service, turnId, { idempotency });
   return result.kind === 'ok' ? done(result.messageIds) : skipped(whyNotRetried(result));
 }
 

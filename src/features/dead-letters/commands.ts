@@ -5,11 +5,12 @@ import { failureStep } from '../../core/failure.ts';
 import { isIdEnd, isUuid } from '../../core/ids.ts';
 import type { ApiClient } from '../../cli/api-client.ts';
 import { EXIT, notFound, type CliError, type ExitCode } from '../../cli/cli-error.ts';
-import { command, lists, prints, type InputOf, type Words } from '../../cli/command.ts';
+import { command, lists, type InputOf, type Words } from '../../cli/command.ts';
 import { followBulk } from '../bulk-actions/commands.ts';
 import { idOfEnd } from '../../cli/id-of-end.ts';
 import { endOfPlan } from '../../cli/is-sure.ts';
 import { CAREFUL, ITS_ID, pages, wholeNumber } from '../../cli/options.ts';
+import { readArgument } from '../../cli/read-argument.ts';
 import type { Terminal } from '../../cli/terminal.ts';
 
 const GROUPS_MAX = 200;
@@ -26,9 +27,16 @@ const ACTION = {
 export const words: Words = {
   turns: {
     retry: command({
-      summary: 'repeat the messages of a failed turn',
-      takes: ITS_ID,
-      run: prints('retryTurn', (_answer, _terminal, { id }) => `the messages of ${id} wait again`),
+      summary: 'repeat the messages of a failed turn, or send another text in their place',
+      takes: { ...ITS_ID, text: ['--text <text>', 'what is asked instead; "-" reads it from stdin'] },
+      async run({ id, text }, api, terminal) {
+        const answer = await api.call('retryTurn', { id, text: text === undefined ? text : await readArgument(text) });
+        if (terminal.isJson) return terminal.json(answer);
+        const [messageId] = answer.messageIds;
+        terminal.print(
+          text === undefined ? `the messages of ${id} wait again` : `${messageId} waits in place of ${id}`,
+        );
+      },
     }),
   },
   dead: {

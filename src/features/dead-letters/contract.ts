@@ -78,3 +78,13 @@ export const discardedLetters = z.strictObject({
   discarded: count.describe('The number of letters that were discarded'),
 });
 export type DiscardedLetters = z.output<typeof discardedLetters>;
+
+/** The body of a retry; it may be absent. */
+export const retryRequest = z.strictObject({
+  text: z
+    .string()
+    .trim()
+    .min(1)
+    .exactOptional()
+    .describe('What is asked instead, in one new message; absent: the messages are queued again as they are'),
+});

@@ -6,7 +6,7 @@ import type { RedrivenLetters } from './contract.ts';
 import { decideDelivery } from '../deliveries/decide.ts';
 import { keyedSql, type KeyedRequest } from '../../database/idempotency.ts';
 import { literalQuery } from '../../database/literal-query.ts';
-import { itemOfTurnSql, retryTurn, type RetryResult } from '../../kernel/turn/journal/retry-turn.ts';
+import { itemOfTurnSql, retryTurn, type RetryRequest, type RetryResult } from '../../kernel/turn/journal/retry-turn.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 
 /** The filter of letters; an absent field does not restrict it. */
@@ -106,13 +106,15 @@ const LETTERS_MAX = 500;
 export async function redoTurn(
   { database, publish }: Service,
   turnId: string,
-  idempotency: KeyedRequest | null,
+  request: RetryRequest,
 ): Promise<RetryResult> {
-  return publish(await retryTurn(database, turnId, idempotency));
+  return publish(await retryTurn(database, turnId, request));
 }
 
 /** Why a turn is not retried. */
 export function whyNotRetried(result: Exclude<RetryResult, { kind: 'ok' }>): string {
+  if (result.kind === 'fixed')
+    return 'Only the text of a message can be another: no person sent the input of this turn. Retry it as it is.';
   if (result.kind !== 'item')
     return result.kind === 'unknown'
       ? 'The turn does not exist.'
@@ -153,7 +155,7 @@ export async function redriveLetter(
     return decided === 'done' ? done() : skipped('The delivery does not exist or no longer has the status failed.');
   }
   if (turnId === null) return skipped('The session that should receive it no longer exists. Discard the letter.');
-  const retried = await redoTurn(service, turnId, idempotency);
+  const retried = await redoTurn(service, turnId, { idempotency });
   if (retried.kind === 'ok') return done(retried.messageIds);
   if (retried.kind === 'item') return skipped(whyNotRetried(retried));
   return skipped('The turn no longer has a failed message. Discard the letter.');

@@ -18,6 +18,7 @@ import {
   letterCode,
   letterFilter,
   redrivenLetters,
+  retryRequest,
 } from './contract.ts';
 
 const groupKey = z.tuple([z.string(), z.string()]);
@@ -106,11 +107,13 @@ async function submitPaced(
 const retry = defineEffect({
   operationId: 'retryTurn',
   path: '/v1/turns/{id}/retry',
-  summary: 'Retry a turn that did not succeed: its messages are queued again',
+  summary:
+    'Retry a turn that did not succeed: its messages are queued again, or, with a text, one new message takes their place',
+  body: retryRequest,
   answers: {
     202: {
       description:
-        'The messages are queued again. If the session has newer turns, they are new messages whose retryOf names the old ones',
+        'The messages are queued again. If the session has newer turns, or with a text, they are new messages whose retryOf names the old ones',
       schema: z.strictObject({
         retried: z.uuid().describe('The turn whose messages were queued again'),
         messageIds: z.array(z.uuid()).describe('The messages that were queued again'),
@@ -118,8 +121,8 @@ const retry = defineEffect({
     },
     409: { description: 'The turn ended well, still runs, was retried before, or answered an item of a batch' },
   },
-  async perform({ params, idempotency }, { context }) {
-    const result = await redoTurn(context.service, params.id, idempotency);
+  async perform({ params, body: { text = null }, idempotency }, { context }) {
+    const result = await redoTurn(context.service, params.id, { text, idempotency });
     if (result.kind === 'ok') return { retried: params.id, messageIds: result.messageIds };
     if (result.kind === 'unknown') throw notFound(`turn ${params.id}`);
     throw conflict(whyNotRetried(result));

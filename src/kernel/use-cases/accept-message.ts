@@ -178,7 +178,7 @@ async function readAnswer(views: ViewDatabase, acceptance: Acceptance, sent: Sen
     case 'accepted': {
       const { sessionId, ...about } = sent;
       const { session, disposition } = acceptance;
-      const message = { ...acceptance.message, ...about, turnId: null, why: null, retryOf: null };
+      const message = { ...acceptance.message, ...about, turnId: null, why: null, retryOf: null, retryOfTurn: null };
       return { kind: 'accepted', sessionId, message, session, disposition };
     }
     case 'duplicate':

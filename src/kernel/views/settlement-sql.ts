@@ -2,7 +2,7 @@
 import { DEFAULT_PROVIDER } from '../../core/models.ts';
 import { SUBJECT_FIELDS } from '../../core/session-key.ts';
 import { costFieldsSql, dollarsSql, tokenUsageSql } from '../sessions/cost-sql.ts';
-import { retryOfSql } from '../turn/journal/retry-turn.ts';
+import { RETRIED_AS_SQL, retryOfSql } from '../turn/journal/retry-turn.ts';
 import { isoSql } from '../sessions/session-facts.ts';
 
 /**
@@ -13,6 +13,7 @@ export const messageSql = (
   text = `i.body ->> 'text'`,
 ): string => `json_build_object('id', i.id, 'sessionKey', s.key, 'seq', i.seq, 'kind', i.kind,
   'text', coalesce(${text}, ''), 'tags', coalesce(i.tags, '{}'), 'status', replace(i.status, 'delayed', 'waiting'), 'turnId', i.turn_id, 'retryOf', ${retryOfSql('i.cause_key')},
+  'retryOfTurn', (select o.turn_id from holdfast.inbox o where o.id = ${retryOfSql('i.cause_key')}::uuid),
   'reply', case when i.status = 'answered' then coalesce(i.reply, t.reply) end,
   'error', coalesce(i.error, case when i.status in ('failed', 'cancelled') then t.error end),
   'why', null, 'receivedAt', ${isoSql('i.received_at')}, 'settledAt', ${isoSql('i.settled_at')})`;
@@ -49,7 +50,7 @@ const PROVIDER_SQL = `case when t.asked_model is null then coalesce(t.view ->> '
 export const turnSql = (
   reply = 't.reply',
 ): string => `json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
-  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'provider', ${PROVIDER_SQL}, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), ${SUBJECTS_SQL}, 'harness', ${HARNESS_SQL}, 'reply', ${reply}, 'output', t.view ->> 'formatSha256', 'error', t.error,
+  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'provider', ${PROVIDER_SQL}, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), 'retriedAs', coalesce(${RETRIED_AS_SQL}, '[]'), ${SUBJECTS_SQL}, 'harness', ${HARNESS_SQL}, 'reply', ${reply}, 'output', t.view ->> 'formatSha256', 'error', t.error,
   'why', null, 'nextStep', null, 'usage', ${tokenUsageSql('t')}, ${costFieldsSql('t')}, 'queuedAt', ${isoSql('t.queued_at')}, 'claimedAt', ${isoSql('t.claimed_at')},
   'firstClaimedAt', ${isoSql('coalesce((select min(a.claimed_at) from holdfast.turn_attempts a where a.turn_id = t.id), t.claimed_at)')},
   'startedAt', ${isoSql('t.started_at')}, 'endedAt', ${isoSql('t.ended_at')}, 'stepCount', t.steps,

@@ -53,6 +53,12 @@ export const CHANGE_ROWS: readonly CommandRow[] = [
     json: { messageIds: [UUID] },
   },
   {
+    line: 'turns retry {turn} --text shorter',
+    make: (scene) => scene.failed('changed'),
+    shows: [/^\S+ waits in place of {turn}$/m],
+    json: { retried: '{turn}', messageIds: [UUID] },
+  },
+  {
     line: 'deliveries redrive {delivery}',
     make: (scene) => scene.undelivered('redriven'),
     shows: ['{delivery} is sent again'],

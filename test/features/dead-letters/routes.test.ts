@@ -81,6 +81,37 @@ describe('a failed turn', () => {
     expect(texts.lastIndexOf('late, but here')).toBeGreaterThan(texts.indexOf('something else'));
   });
 
+  test('is retried with another text as one new message, and both name each other', async () => {
+    const { rig } = holder;
+    const more = { channel: 'telegram', chatId: 'c1', sender: { id: 'ada' }, tags: { customer: '42' } };
+    const { turnId, messageId, code } = await failed('changed', failsOnce('too long'), more);
+    const headers = { 'idempotency-key': 'changed-1' };
+    const text = 'in short [[reply: shorter]]';
+    const retry = () => rig.post(`/v1/turns/${turnId}/retry`, { text }, headers);
+    const first = await retry();
+    const [id] = first.body.messageIds as string[];
+    expect(first).toMatchObject({ status: 202, body: { retried: turnId, messageIds: [id] } });
+    expect((await retry()).body).toEqual(first.body);
+    expect(await lettersOf(turnId)).toEqual([]);
+    await rig.work('changed');
+    expect(await messageOf(id!)).toMatchObject({
+      status: 'answered',
+      reply: 'shorter',
+      text,
+      tags: { customer: '42' },
+      retryOf: messageId,
+      retryOfTurn: turnId,
+    });
+    expect(await messageOf(messageId)).toMatchObject({ status: 'failed', error: { code }, retryOfTurn: null });
+    expect((await rig.get(`/v1/turns/${turnId}`)).body).toMatchObject({ status: 'failed', retriedAs: [id] });
+    // All else that the message asked for stays.
+    const [old] = await readInputs(rig, { id: messageId }, 'bodyText', 'route');
+    const [changed] = await readInputs(rig, { id: id! }, 'bodyText', 'route');
+    expect(changed).toEqual({ ...old, bodyText: JSON.stringify({ ...JSON.parse(String(old!.bodyText)), text }) });
+    expect(await rig.post(`/v1/turns/${turnId}/retry`, { text: 'again' })).toMatchObject({ status: 409 });
+    expect(await rig.post(`/v1/turns/${turnId}/retry`, { text: ' ' })).toMatchObject({ status: 400 });
+  });
+
   test('is retried once, however many concurrent requests ask for it (G2)', async () => {
     const { rig } = holder;
     const { turnId, messageId } = await failed('at-once', failsOnce('once'));

@@ -1,13 +1,15 @@
 // Retries a turn that ended badly, for a person (G17). The last turn of its session is undone: its
 // messages wait again, and its entries are hidden. When the session has newer turns, those must not
 // change: each message is inserted into the inbox again, as a new one that names the old one as its
-// cause. Either way its dead letter is closed, and a second retry finds nothing to do.
+// cause. With another text, one new message takes the place of all, and the transcript stays as it
+// is. In each case its dead letter is closed, and a second retry finds nothing to do.
 //
 // One transaction locks the session, then reads the turn, decides and writes. A turn of the session
 // cannot end, begin or be retried in between.
 import { buildAfter, mergeAll, ringSql, type RungColumns } from '../../queue/rings.ts';
 import type { Committed } from '../../queue/after-commit.ts';
 import type { MessageId, SessionId } from '../../../core/ids.ts';
+import { parseKeepingIntegers } from '../../../core/json.ts';
 import type { Database } from '../../../database/database.ts';
 import type { KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
@@ -17,18 +19,28 @@ import { putInputs, type PutInput } from '../../inbox/put-inputs.ts';
 
 /** SQL of the message that an inbox row is a retry of; null for any other. */
 export function retryOfSql(causeKey: string): string {
-  return `substring(${causeKey} from '^retry:(.*)$')`;
+  return `substring(${causeKey} from '^retry:([0-9a-f-]{36})$')`;
 }
 
 /**
  * `ok`: these messages wait now. `conflict`: the turn ended well or still runs, or its messages
- * were retried before. `item`: it answered an item of a batch, which the batch retries. `unknown`:
- * there is no such turn.
+ * were retried before. `fixed`: it has no message whose text could be another. `item`: it answered
+ * an item of a batch, which the batch retries. `unknown`: there is no such turn.
  */
 export type RetryResult =
   | { kind: 'ok'; messageIds: string[] }
   | ({ kind: 'item' } & RetriedItem)
-  | { kind: 'conflict' | 'unknown' };
+  | { kind: 'conflict' | 'fixed' | 'unknown' };
+
+export interface RetryRequest {
+  /** In place of what its messages say; null: they wait again as they are. */
+  text?: string | null;
+  idempotency?: KeyedRequest | null;
+}
+
+/** SQL of the messages that repeat those of the turn `t`. */
+export const RETRIED_AS_SQL = `case when t.status in ('failed', 'aborted', 'timedOut') then (select json_agg(j.id order by j.id)
+    from holdfast.inbox i join holdfast.inbox j on j.cause_key = 'retry:' || i.id where i.turn_id = t.id) end`;
 
 /** An item of a batch that exists. */
 interface RetriedItem {
@@ -58,17 +70,17 @@ export function retryableSql(turnId: string): string {
 export function retryTurn(
   database: Database,
   turnId: string,
-  idempotency: KeyedRequest | null = null,
+  request: RetryRequest = {},
 ): Promise<Committed<RetryResult>> {
   // One attempt: the second one would answer `conflict` if the first was committed and its answer
   // was lost.
-  return transaction(database.hot, (tx) => retryLocked(tx, turnId, idempotency), { retryMs: 0 });
+  return transaction(database.hot, (tx) => retryLocked(tx, turnId, request), { retryMs: 0 });
 }
 
 async function retryLocked(
   tx: Transaction,
   turnId: string,
-  idempotency: KeyedRequest | null,
+  { text = null, idempotency = null }: RetryRequest,
 ): Promise<Committing<Committed<RetryResult>>> {
   void lockForRetry(tx, turnId);
   const [turn, failed] = await Promise.all([readRetriedTurn(tx, turnId), readFailedInputs(tx, turnId)]);
@@ -76,10 +88,11 @@ async function retryLocked(
   // Otherwise the answer would be missing in the results and the cost of the batch, and a retry of
   // the item would do its work once more.
   if (turn.item !== null) return { kind: 'item', ...turn.item };
-  const way = decideRetry(turn, failed);
-  if (way === 'conflict') return { kind: 'conflict' };
+  const way = decideRetry(turn, failed, text !== null);
+  if (way === 'conflict' || way === 'fixed') return { kind: way };
   const { sessionId } = turn;
-  const copies = way === 'moved-on' ? failed.map((input) => copyInput(sessionId, input)) : [];
+  const again = text === null ? failed : failed.slice(-1).map((input) => withText(input, text));
+  const copies = way === 'moved-on' ? again.map((input) => copyInput(sessionId, input)) : [];
   const messageIds = (way === 'moved-on' ? copies : failed).map(({ id }) => id);
   const undone = way === 'last' ? undoTurn(tx, turnId) : undefined;
   void closeLetters(tx, turnId);
@@ -90,21 +103,32 @@ async function retryLocked(
   });
   return async () => {
     const [rung, { after }] = await Promise.all([undone, put]);
-    const again = rung && { after: buildAfter('inbound', sessionId, rung) };
-    return { kind: 'ok', messageIds, after: mergeAll([{ after }, again ?? {}]) };
+    const rings = rung && { after: buildAfter('inbound', sessionId, rung) };
+    return { kind: 'ok', messageIds, after: mergeAll([{ after }, rings ?? {}]) };
   };
 }
 
 /**
- * `last`: the turn is undone. `moved-on`: newer turns continue its transcript, so its messages are
- * sent again.
+ * `last`: the turn is undone. `moved-on`: newer turns continue its transcript, or its text is
+ * another, so its messages are sent again.
  */
-function decideRetry(turn: RetriedTurn, failed: readonly FailedInput[]): 'last' | 'moved-on' | 'conflict' {
+function decideRetry(
+  turn: RetriedTurn,
+  failed: readonly FailedInput[],
+  isChanged: boolean,
+): 'last' | 'moved-on' | 'conflict' | 'fixed' {
   const isBad = ['failed', 'aborted', 'timedOut'].includes(turn.status);
   if (!isBad || turn.isOpen || failed.length === 0 || failed.some(({ isRetried }) => isRetried)) return 'conflict';
+  if (isChanged) return failed.at(-1)?.kind === 'message' ? 'moved-on' : 'fixed';
   // A worker that has claimed the session and not opened its turn yet assembles a prompt on the
   // transcript as it is.
   return turn.isFree && !turn.hasLater ? 'last' : 'moved-on';
+}
+
+/** The input with another text; all else that it asks for stays. */
+function withText(input: FailedInput, text: string): FailedInput {
+  const body = parseKeepingIntegers(input.body) as object;
+  return { ...input, body: JSON.stringify({ ...body, text }) };
 }
 
 function copyInput(sessionId: SessionId, { id, kind, body, route, mode }: FailedInput): PutInput {
