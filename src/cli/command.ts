@@ -169,7 +169,7 @@ interface ListNotes<Answer> {
 /** Calls an operation and prints the list that it answers, and how to get its next page. */
 export function lists<Id extends ListId, Input extends object>(
   id: Id,
-  columns: (terminal: Terminal, input: Input) => readonly TableColumn<ItemOf<Id>>[],
+  columns: (terminal: Terminal, input: Input, rows: readonly ItemOf<Id>[]) => readonly TableColumn<ItemOf<Id>>[],
   { note, none }: ListNotes<AnswerOf<Id>> = {},
 ) {
   return async (input: Input, api: ApiClient, terminal: Terminal): Promise<void> => {
@@ -177,7 +177,7 @@ export function lists<Id extends ListId, Input extends object>(
     // `ListId` says that of each of them.
     const list = answer as { items: ItemOf<Id>[]; nextCursor?: string | null };
     if (list.items.length === 0) await requireNamed(input, api);
-    printTable(list, columns(terminal, input), terminal);
+    printTable(list, columns(terminal, input, list.items), terminal);
     note?.(answer, terminal);
     noteNextPage(list, terminal, none);
   };

@@ -1,4 +1,5 @@
 // Pieces of output that several commands share.
+import { simulatedNote } from '../core/words.ts';
 import type { Schemas } from '../client/operations.ts';
 import { layOutTable, type TableColumn } from './table.ts';
 import type { Terminal } from './terminal.ts';
@@ -28,13 +29,13 @@ export function noteNextPage({ items, nextCursor }: List<unknown>, terminal: Ter
   else if (nextCursor === null && items.length === 0) terminal.note(none);
 }
 
-/**
- * Dollars with six decimals, so that no micro-dollar is hidden; a cost that is not known has a
- * word.
- */
-export function dollarsText(costUsd: number | null): string {
-  return costUsd === null ? 'unknown' : `$${costUsd.toFixed(6)}`;
-}
+/** Says once of a list of costs that none of it was spent. */
+export const NOTES_SIMULATED = {
+  note({ items }: { items: readonly { simulated: boolean }[] }, terminal: Terminal): void {
+    const text = simulatedNote(items);
+    if (text !== null) terminal.note(text);
+  },
+};
 
 /** The message of an error in an answer, in any of its forms; null when there is none. */
 export function errorText(error: unknown): string | null {

@@ -167,11 +167,6 @@ export function toDollars(micros: number | null): number | null {
   return micros === null ? null : micros / MICRO_PER_DOLLAR;
 }
 
-/** An amount in a sentence. */
-export function dollarsText(micros: number): string {
-  return `$${(micros / MICRO_PER_DOLLAR).toFixed(4)}`;
-}
-
 /** Dollars as whole micro-dollars. */
 export function toMicros(dollars: number): number {
   return Math.round(dollars * MICRO_PER_DOLLAR);

@@ -280,3 +280,35 @@ function senderIn(info: string): string[] {
   const sender = isObject(fields) ? fields['sender'] : undefined;
   return typeof sender === 'string' ? [sender] : [];
 }
+
+// Money.
+
+/** Less than four decimals show. */
+const USD_MIN = 0.0001;
+
+/** Money as people read it, always with four decimals; `-`: it is not known. */
+export function moneyText(usd: number | null): string {
+  if (usd === null) return '-';
+  return usd > 0 && usd < USD_MIN ? '<$0.0001' : `$${usd.toFixed(4)}`;
+}
+
+interface Cost {
+  costUsd: number | null;
+  /** Whether the scripted model answered: the money was not spent. */
+  simulated: boolean;
+}
+
+/**
+ * The text of a cost among those that it is shown with. Money that was not spent is marked, unless
+ * none of them was spent: then `simulatedNote` says so once.
+ */
+export function costText({ costUsd, simulated }: Cost, among: readonly Pick<Cost, 'simulated'>[] = []): string {
+  const isMarked = simulated && costUsd !== 0 && (among.length < 2 || among.some((other) => !other.simulated));
+  return `${moneyText(costUsd)}${isMarked ? ' simulated' : ''}`;
+}
+
+/** What is said once of costs that are shown together; null: nothing, all of them were paid or are marked. */
+export function simulatedNote(costs: readonly Pick<Cost, 'simulated'>[]): string | null {
+  const isAll = costs.length > 1 && costs.every(({ simulated }) => simulated);
+  return isAll ? 'All of it is simulated: the scripted model answered, and no money was spent.' : null;
+}

@@ -154,6 +154,19 @@ test('waiting messages are listed with their reason, and a session, a message an
   await holder.rig.post('/v1/sessions/later/messages', { text: 'x', deliverAt: '2099-01-01T00:00:00Z' });
   expect((await run('why', 'later')).stdout).toMatch(/^session agent:main:later has waited since .* \(delayed\)\./);
   expect((await run('why', turn.id)).stdout).toBe(`turn ${turn.id} does not wait: it is completed\n`);
+  // What has failed says what failed, since when and what to do.
+  await say('failing', '[[error: 400 message="no credit"]]');
+  await holder.rig.work('failing');
+  const failed = (await holder.rig.get('/v1/turns?session=failing')).body.items[0];
+  const said = `(${failed.error.code}). ${failed.error.message}.`;
+  expect((await run('why', failed.id)).stdout).toBe(
+    `turn ${failed.id} has failed, since ${failed.endedAt} ${said} ${failed.nextStep}\n`,
+  );
+  const why = (await run('why', 'failing')).stdout;
+  expect(why).toContain(
+    `the last turn of session agent:main:failing, ${failed.id}, has failed, since ${failed.endedAt}`,
+  );
+  expect(why).toContain(said);
   expect(await run('why', crypto.randomUUID())).toMatchObject({ code: 5 });
   const empty = await run('why', '');
   expect(empty).toMatchObject({ code: 2, stderr: expect.stringContaining('key is ""') });

@@ -3,9 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { announcementText, type SubagentEnd } from '../../src/core/subagents.ts';
 import {
   callWords,
+  costText,
   cronMark,
   describeEntry,
+  moneyText,
   resultWords,
+  simulatedNote,
   titleOfInput,
   titleOfSession,
   titleOfWorker,
@@ -106,6 +109,28 @@ test.each<[Partial<SessionNames>, string]>([
 test('a worker is called by its host and its number', () => {
   expect(titleOfWorker('host:42:01900000-0000-7000-8000-000000000000')).toBe('host:42');
   expect(titleOfWorker('w')).toBe('w');
+});
+
+test.each([
+  [12.5, '$12.5000'],
+  [0.00106, '$0.0011'],
+  [0.00000105, '<$0.0001'],
+  [0, '$0.0000'],
+  [null, '-'],
+])('%j dollars are written %j', (usd, text) => {
+  expect(moneyText(usd)).toBe(text);
+});
+
+test('money that was not spent is marked once for all costs, or each cost among others', () => {
+  const [paid, free] = [
+    { costUsd: 1, simulated: false },
+    { costUsd: 2, simulated: true },
+  ];
+  expect(costText(free)).toBe('$2.0000 simulated');
+  expect([costText(free, [paid, free]), costText(paid, [paid, free])]).toEqual(['$2.0000 simulated', '$1.0000']);
+  expect(simulatedNote([paid, free])).toBeNull();
+  expect(costText(free, [free, free])).toBe('$2.0000');
+  expect(simulatedNote([free, free])).toMatch(/^All of it is simulated/);
 });
 
 describe('an entry', () => {

@@ -1,6 +1,7 @@
 // `holdfast agents`: the agents with what they did and cost in a week, and one with all that belongs
 // to it.
-import { dollarsText, printFields } from '../../cli/print.ts';
+import { printFields } from '../../cli/print.ts';
+import { moneyText, simulatedNote } from '../../core/words.ts';
 import { command, lists, prints, type Words } from '../../cli/command.ts';
 import type { Terminal } from '../../cli/terminal.ts';
 import { formatDuration } from '../../core/time.ts';
@@ -29,11 +30,12 @@ export const words: Words = {
           { title: 'CRONS', value: ({ crons }) => crons.enabled, dropOrder: 5 },
           { title: 'TURNS', value: ({ week }) => week.turns, dropOrder: 2 },
           { title: 'FAILED', value: ({ week }) => week.failedTurns, dropOrder: 1 },
-          { title: 'COST', value: ({ week }) => dollarsText(week.costUsd), align: 'right' },
+          { title: 'COST', value: ({ week }) => moneyText(week.costUsd), align: 'right' },
         ],
         {
           note({ items }, terminal) {
-            if (items.some(({ week }) => week.simulated)) terminal.note(SIMULATED);
+            const weeks = items.map(({ week }) => week);
+            if (weeks.some(({ simulated }) => simulated)) terminal.note(simulatedNote(weeks) ?? SIMULATED);
           },
         },
       ),
@@ -58,7 +60,7 @@ function printAgent(agent: AgentDetails, terminal: Terminal): void {
   printFields(terminal, {
     agent: agent.id,
     state: stateText(agent),
-    cost: `${dollarsText(week.costUsd)} in the last 7 days, in ${week.turns} turns (${week.failedTurns} failed)`,
+    cost: `${moneyText(week.costUsd)} in the last 7 days, in ${week.turns} turns (${week.failedTurns} failed)`,
     latency: week.turns === 0 ? null : `${formatDuration(Math.round(week.turnMs / week.turns))} per turn`,
     model: [agent.model, ...fallbacks].join(', then '),
     workspace: agent.workspace,
@@ -78,7 +80,7 @@ function printAgent(agent: AgentDetails, terminal: Terminal): void {
     'By day',
     days.map(
       (day) =>
-        `${day.startsAt.slice(0, 10)}  ${dollarsText(day.costUsd)}  ${day.turns} turns${day.failedTurns === 0 ? '' : `, ${day.failedTurns} failed`}`,
+        `${day.startsAt.slice(0, 10)}  ${moneyText(day.costUsd)}  ${day.turns} turns${day.failedTurns === 0 ? '' : `, ${day.failedTurns} failed`}`,
     ),
   );
   section(
@@ -101,8 +103,7 @@ function printAgent(agent: AgentDetails, terminal: Terminal): void {
   section(
     'Budgets',
     budgets.map(
-      ({ scope, per, spentUsd, limitUsd }) =>
-        `${scope} per ${per}  ${dollarsText(spentUsd)} of ${dollarsText(limitUsd)}`,
+      ({ scope, per, spentUsd, limitUsd }) => `${scope} per ${per}  ${moneyText(spentUsd)} of ${moneyText(limitUsd)}`,
     ),
   );
   section(

@@ -2,7 +2,8 @@
 import type { BudgetView } from '../../contract/budgets.ts';
 import { BUDGET_ACTIONS, BUDGET_PERIODS } from './rules/budget.ts';
 import { command, lists, prints, type Words } from '../../cli/command.ts';
-import { dollarsText } from '../../cli/print.ts';
+import { NOTES_SIMULATED } from '../../cli/print.ts';
+import { costText, moneyText } from '../../core/words.ts';
 import { dollars, wholeNumber } from '../../cli/options.ts';
 
 const PERCENT = 100;
@@ -13,19 +14,22 @@ export const words: Words = {
       summary: 'list the budgets with the spent and reserved amounts of their current windows',
       run: lists(
         'listBudgets',
-        (terminal) => [
+        (terminal, _input, rows) => [
           { title: 'SCOPE', value: (row) => row.scope },
           { title: 'PER', value: (row) => row.per },
-          { title: 'SPENT', value: spentText, align: 'right' },
-          { title: 'RESERVED', value: (row) => dollarsText(row.reservedUsd), align: 'right', dropOrder: 3 },
-          { title: 'LIMIT', value: (row) => dollarsText(row.limitUsd), align: 'right' },
+          { title: 'SPENT', value: (row) => costText({ ...row, costUsd: row.spentUsd }, rows), align: 'right' },
+          { title: 'RESERVED', value: (row) => moneyText(row.reservedUsd), align: 'right', dropOrder: 3 },
+          { title: 'LIMIT', value: (row) => moneyText(row.limitUsd), align: 'right' },
           { title: 'USED', value: usedText, align: 'right' },
           { title: 'ENDS', value: (row) => (row.endsAt === null ? '' : terminal.time(row.endsAt)), dropOrder: 2 },
           { title: 'WHEN REACHED', value: (row) => row.action, dropOrder: 5 },
           { title: 'FROM', value: (row) => row.origin, dropOrder: 4 },
           { title: 'ID', value: (row) => row.id, dropOrder: 1 },
         ],
-        { none: 'no budgets; add one with: holdfast budgets add all day 10' },
+        {
+          none: 'no budgets; add one with: holdfast budgets add all day 10',
+          ...NOTES_SIMULATED,
+        },
       ),
     }),
     add: command({
@@ -51,11 +55,6 @@ export const words: Words = {
     }),
   },
 };
-
-/** Answers of the scripted model count for budgets, and nothing is paid for them. */
-function spentText({ spentUsd, simulated }: BudgetView): string {
-  return `${dollarsText(spentUsd)}${simulated && spentUsd > 0 ? ' simulated' : ''}`;
-}
 
 function usedText({ spentUsd, reservedUsd, limitUsd, isReached }: BudgetView): string {
   if (limitUsd === 0) return 'reached';

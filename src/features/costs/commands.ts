@@ -4,13 +4,14 @@ import type { Prices, UsageReport } from '../../contract/costs.ts';
 import { USAGE_GROUPS, USAGE_STEPS } from '../../core/prices.ts';
 import { EXIT, usageError } from '../../cli/cli-error.ts';
 import { command, lists, localCommand, prints, type Words } from '../../cli/command.ts';
-import { dollarsText } from '../../cli/print.ts';
+import { moneyText, simulatedNote } from '../../core/words.ts';
 import { TAG_FILTER } from '../../cli/options.ts';
 import { pastTime } from '../../cli/time-option.ts';
 
 type Price = Prices['rows'][number];
 
 const DAY_MS = 86_400_000;
+const SOME_SIMULATED = 'some of it is of the scripted model: that money was not spent';
 
 /** How far back `check` looks for models without a price, in days. */
 const USED_DAYS = 30;
@@ -38,14 +39,14 @@ export const words: Words = {
         { title: 'OUT', value: (row) => row.outputTokens, dropOrder: 2 },
         { title: 'CACHE READ', value: (row) => row.cacheReadTokens, dropOrder: 3 },
         { title: 'CACHE WRITE', value: (row) => row.cacheWriteTokens, dropOrder: 6 },
-        { title: 'COST', value: (row) => dollarsText(row.costUsd), align: 'right' },
+        { title: 'COST', value: (row) => moneyText(row.costUsd), align: 'right' },
       ],
       {
         note({ items, simulated }, terminal) {
           const micros = items.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
           const unpriced = items.reduce((sum, { unpricedCalls }) => sum + unpricedCalls, 0);
-          terminal.note(`together ${dollarsText(micros / 1_000_000)}`);
-          if (simulated) terminal.note('some of it is of the scripted model: that money was not spent');
+          terminal.note(`together ${moneyText(micros / 1_000_000)}`);
+          if (simulated) terminal.note(simulatedNote(items) ?? SOME_SIMULATED);
           if (unpriced > 0)
             terminal.note(`${unpriced} calls have no known cost; "holdfast prices check" names their models`);
         },

@@ -3,7 +3,7 @@
 // may run meanwhile.
 import { EXIT, usageError, type ExitCode } from '../../cli/cli-error.ts';
 import { withDatabase } from '../../cli/with-database.ts';
-import { dollarsText } from '../../cli/print.ts';
+import { moneyText } from '../../core/words.ts';
 import type { RepricingReport } from './reprice-past-calls.ts';
 import { ask, isAsked } from '../../cli/is-sure.ts';
 import type { Terminal } from '../../cli/terminal.ts';
@@ -59,6 +59,6 @@ function parsePeriod({ from, to }: Repricing): { from: Date; to: Date } {
 }
 
 function toLine({ calls, changed, beforeMicros, afterMicros, priceVersion }: RepricingReport, isDry: boolean): string {
-  const [before, after] = [beforeMicros, afterMicros].map((micros) => dollarsText(micros / 1_000_000));
+  const [before, after] = [beforeMicros, afterMicros].map((micros) => moneyText(micros / 1_000_000));
   return `${changed} of ${calls} calls now ${isDry ? 'would cost' : 'cost'} ${after}, before ${before} (prices ${priceVersion})`;
 }

@@ -171,7 +171,7 @@ export const LOOK_ROWS: readonly CommandRow[] = [
   },
   {
     line: 'usage --group model',
-    shows: ['anthropic/claude-sonnet-5-5', /\$0\.\d{6}/],
+    shows: ['anthropic/claude-sonnet-5-5', /\$0\.\d{4}\b/],
     notes: ['together $', 'that money was not spent'],
     json: { items: [{ group: 'anthropic/claude-sonnet-5-5' }], simulated: true },
   },
@@ -220,7 +220,7 @@ export const LOOK_ROWS: readonly CommandRow[] = [
   },
   {
     line: 'budgets list',
-    shows: [/agent:main +day/, '$100.000000', '{budget}'],
+    shows: [/agent:main +day/, '$100.0000', '{budget}'],
     json: { items: [{ id: '{budget}', limitUsd: 100 }] },
   },
   {

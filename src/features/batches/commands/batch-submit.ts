@@ -6,7 +6,8 @@ import { Readable } from 'node:stream';
 import type { BatchEstimateView } from '../contract.ts';
 import { parseDuration } from '../../../core/time.ts';
 import { MESSAGE_VIAS } from '../../../core/inbound.ts';
-import { dollarsText, WAIT_SECONDS_MAX, watchBatch } from './batch-watch.ts';
+import { moneyText } from '../../../core/words.ts';
+import { WAIT_SECONDS_MAX, watchBatch } from './batch-watch.ts';
 import { EXIT, usageError } from '../../../cli/cli-error.ts';
 import { command } from '../../../cli/command.ts';
 import { fileError } from '../../../cli/file-error.ts';
@@ -113,8 +114,8 @@ function printEstimate(estimate: BatchEstimateView, terminal: Terminal): void {
   printFields(terminal, {
     items,
     tokens: `${tokens.input} in, ${tokens.output} out`,
-    live: dollarsText(costUsd.live),
-    'provider batch': `${dollarsText(costUsd.providerBatch.at100)} to ${dollarsText(costUsd.providerBatch.at50)}`,
+    live: moneyText(costUsd.live),
+    'provider batch': `${moneyText(costUsd.providerBatch.at100)} to ${moneyText(costUsd.providerBatch.at50)}`,
     cheaper: recommended,
   });
 }

@@ -1,6 +1,7 @@
 // `holdfast batch watch`: a batch as it proceeds, until it is over. Its progress as text is a bar
 // that is drawn again on a terminal, and lines in a pipe. The exit code says how it ended.
 import type { BatchView } from '../contract.ts';
+import { costText } from '../../../core/words.ts';
 import { EXIT, type ExitCode } from '../../../cli/cli-error.ts';
 import type { Terminal } from '../../../cli/terminal.ts';
 import type { ApiClient } from '../../../cli/api-client.ts';
@@ -31,18 +32,6 @@ export function decideExit(batch: Pick<BatchView, 'outcome' | 'pauseReason' | 'r
 /** How many items have ended. */
 export function countDone({ counts }: Pick<BatchView, 'counts'>): number {
   return counts.answered + counts.silent + counts.failed + counts.cancelled + counts.expired;
-}
-
-export function dollarsText(amount: number | null): string {
-  return amount === null ? '-' : `$${amount.toFixed(4)}`;
-}
-
-/**
- * What a batch has cost, and whether that money was spent: the answers of the scripted model are
- * priced, and free.
- */
-export function costText({ costUsd, simulated }: Pick<BatchView, 'costUsd' | 'simulated'>): string {
-  return `${dollarsText(costUsd)}${simulated && costUsd !== 0 ? ' simulated' : ''}`;
 }
 
 /** The percentage of items that have ended. */

@@ -3,11 +3,12 @@
 import type { BatchView } from '../contract.ts';
 import { InvalidArgumentError } from 'commander';
 import type { ApiClient } from '../../../cli/api-client.ts';
-import { costText, countDone, dollarsText, watch } from './batch-watch.ts';
+import { costText, moneyText } from '../../../core/words.ts';
+import { countDone, watch } from './batch-watch.ts';
 import { command, lists, prints, type Words } from '../../../cli/command.ts';
 import { endOfPlan } from '../../../cli/is-sure.ts';
 import { CAREFUL, ITS_ID, pages } from '../../../cli/options.ts';
-import { printFields } from '../../../cli/print.ts';
+import { NOTES_SIMULATED, printFields } from '../../../cli/print.ts';
 import type { Style } from '../../../cli/table.ts';
 import type { Terminal } from '../../../cli/terminal.ts';
 import { results } from './batch-results.ts';
@@ -21,15 +22,19 @@ export const words: Words = {
     list: command({
       summary: 'list batches, newest first',
       takes: { ...pages(), status: ['--status <status>', 'only in this state, such as running'] },
-      run: lists('listBatches', (terminal) => [
-        { title: 'BATCH', value: (row) => row.id },
-        { title: 'NAME', value: (row) => row.name, dropOrder: 3 },
-        { title: 'STATUS', value: (row) => row.outcome ?? row.pauseReason ?? row.status },
-        { title: 'DONE', value: (row) => `${countDone(row)}/${row.counts.total}`, align: 'right' },
-        { title: 'FAILED', value: (row) => row.counts.failed + row.counts.expired, dropOrder: 1 },
-        { title: 'COST', value: costText, align: 'right', dropOrder: 2 },
-        { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 4 },
-      ]),
+      run: lists(
+        'listBatches',
+        (terminal, _input, rows) => [
+          { title: 'BATCH', value: (row) => row.id },
+          { title: 'NAME', value: (row) => row.name, dropOrder: 3 },
+          { title: 'STATUS', value: (row) => row.outcome ?? row.pauseReason ?? row.status },
+          { title: 'DONE', value: (row) => `${countDone(row)}/${row.counts.total}`, align: 'right' },
+          { title: 'FAILED', value: (row) => row.counts.failed + row.counts.expired, dropOrder: 1 },
+          { title: 'COST', value: (row) => costText(row, rows), align: 'right', dropOrder: 2 },
+          { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 4 },
+        ],
+        NOTES_SIMULATED,
+      ),
     }),
     show: command({
       summary: 'print one batch with its progress',
@@ -44,15 +49,19 @@ export const words: Words = {
         status: ['--status <status>', 'only in this state, such as failed'],
         code: ['--code <code>', 'only with this error code'],
       },
-      run: lists('listBatchItems', () => [
-        { title: 'N', value: (row) => row.n },
-        { title: 'CUSTOM ID', value: (row) => row.customId, dropOrder: 2 },
-        { title: 'STATUS', value: (row) => row.status, style: (row) => ITEM_STYLES[row.status] },
-        { title: 'TRY', value: (row) => row.attempt, dropOrder: 3 },
-        { title: 'COST', value: costText, align: 'right', dropOrder: 4 },
-        { title: 'WHY', value: (row) => row.error?.message ?? row.why?.text ?? '', dropOrder: 1, isProse: true },
-        { title: 'TURN', value: (row) => row.turnId, dropOrder: 5 },
-      ]),
+      run: lists(
+        'listBatchItems',
+        (_terminal, _input, rows) => [
+          { title: 'N', value: (row) => row.n },
+          { title: 'CUSTOM ID', value: (row) => row.customId, dropOrder: 2 },
+          { title: 'STATUS', value: (row) => row.status, style: (row) => ITEM_STYLES[row.status] },
+          { title: 'TRY', value: (row) => row.attempt, dropOrder: 3 },
+          { title: 'COST', value: (row) => costText(row, rows), align: 'right', dropOrder: 4 },
+          { title: 'WHY', value: (row) => row.error?.message ?? row.why?.text ?? '', dropOrder: 1, isProse: true },
+          { title: 'TURN', value: (row) => row.turnId, dropOrder: 5 },
+        ],
+        NOTES_SIMULATED,
+      ),
     }),
     watch,
     results,
@@ -129,9 +138,9 @@ function printBatch(batch: BatchView, terminal: Terminal): void {
         : null,
     rate: batch.ratePerMinute === null ? null : `${Math.round(batch.ratePerMinute)} per minute`,
     eta: eta === null ? null : `${terminal.time(eta.from)} to ${terminal.time(eta.to)}`,
-    cost: `${costText(batch)}${batch.maxCostUsd === null ? '' : ` of ${dollarsText(batch.maxCostUsd)}`}`,
+    cost: `${costText(batch)}${batch.maxCostUsd === null ? '' : ` of ${moneyText(batch.maxCostUsd)}`}`,
     expected:
-      batch.endedAt === null && batch.expectedCostUsd !== null ? `${dollarsText(batch.expectedCostUsd)} in all` : null,
+      batch.endedAt === null && batch.expectedCostUsd !== null ? `${moneyText(batch.expectedCostUsd)} in all` : null,
     live: batch.via === 'live' ? null : liveText(batch, terminal),
     created: terminal.time(batch.createdAt),
     ended: batch.endedAt === null ? null : terminal.time(batch.endedAt),
@@ -152,7 +161,7 @@ function liveText({ liveCostUsd, savedPercent, cacheHitRate }: BatchView, termin
   const change =
     savedPercent >= 0 ? `${savedPercent} % saved` : terminal.paint('red', `${-savedPercent} % more expensive`);
   const hits = cacheHitRate === null ? '' : `, ${Math.round(cacheHitRate * 100)} % of prompts read from the cache`;
-  return `${dollarsText(liveCostUsd)} in live calls: ${change}${hits}`;
+  return `${moneyText(liveCostUsd)} in live calls: ${change}${hits}`;
 }
 
 /** How many items would run again. */

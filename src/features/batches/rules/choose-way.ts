@@ -3,7 +3,8 @@
 // what the call before it has put there, while requests of a batch find it there only sometimes.
 // Table and rules: docs/batches.md.
 import type { Way } from '../../../core/inbound.ts';
-import { callCostMicros, dollarsText } from '../../../core/prices.ts';
+import { callCostMicros, toDollars } from '../../../core/prices.ts';
+import { moneyText } from '../../../core/words.ts';
 import type { PriceRow } from '../../../core/price-row.ts';
 import type { CacheSetting } from '../../../core/cache-markers.ts';
 
@@ -48,7 +49,7 @@ export function chooseWay(
   const plain = cache === 'auto' && price !== null ? sumRounds(answered, (round) => plainMicros(price, round)) : null;
   const isPlain = plain !== null && plain < cost;
   const cheapest = isPlain ? plain : cost;
-  const amounts = `${dollarsText(cheapest)} against ${dollarsText(live)} live, for the first items.`;
+  const amounts = `${moneyText(toDollars(cheapest))} against ${moneyText(toDollars(live))} live, for the first items.`;
   if (cheapest >= live) return { via: 'live', reason: `Not cheaper in a batch: ${amounts}` };
   if (!isPlain) return { via: 'provider-batch', reason: `Cheaper in a batch: ${amounts}` };
   return { via: 'provider-batch', cache: 'off', reason: `Cheaper in a batch without its cache: ${amounts}` };

@@ -1,5 +1,6 @@
 // Decides from counts alone whether an open batch ends, and whether a guard pauses it.
-import { dollarsText } from '../../../core/prices.ts';
+import { toDollars } from '../../../core/prices.ts';
+import { moneyText } from '../../../core/words.ts';
 import type { MessageVia } from '../../../core/inbound.ts';
 import type { BatchOutcome, PauseReason } from './batch.ts';
 
@@ -81,14 +82,14 @@ export function judgeBatch(batch: BatchState): BatchVerdict {
   if (batch.pauseReason === 'cost_cap' && batch.isCapFreed && !isOverCap(batch)) return { kind: 'resume' };
   if (batch.status !== 'running') return { kind: 'continue' };
   if (batch.isCapReached) {
-    const detail = `The next call would exceed the cost limit of ${dollarsText(batch.maxCostMicros ?? 0)}.`;
+    const detail = `The next call would exceed the cost limit of ${moneyText(toDollars(batch.maxCostMicros ?? 0))}.`;
     return { kind: 'pause', reason: 'cost_cap', detail };
   }
   if (batch.budget !== null) {
     return { kind: 'pause', reason: 'budget', detail: `The next call would exceed the budget "${batch.budget}".` };
   }
   if (isOverCap(batch)) {
-    const detail = `The ended items cost ${dollarsText(batch.costMicros ?? 0)} of at most ${dollarsText(batch.maxCostMicros ?? 0)}.`;
+    const detail = `The ended items cost ${moneyText(toDollars(batch.costMicros ?? 0))} of at most ${moneyText(toDollars(batch.maxCostMicros ?? 0))}.`;
     return { kind: 'pause', reason: 'cost_cap', detail };
   }
   if (haveItemsEnded) return { kind: 'continue' };
