@@ -13,7 +13,7 @@ export function Panel({ title, buttons, children, className = '', ...section }: 
     <section {...section} className={`panel ${className}`.trim()} aria-labelledby={id}>
       <div className="row">
         <h2 id={id}>{title}</h2>
-        {buttons}
+        {buttons !== undefined && <span className="row end">{buttons}</span>}
       </div>
       {children}
     </section>

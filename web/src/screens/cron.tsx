@@ -57,7 +57,11 @@ function CronView({ cron }: { cron: Cron }): ReactElement {
           <SafeText text={name} />
         </h1>
         <CronState cron={cron} />
-        {useCanAct() && <CronActions cron={cron} />}
+        {useCanAct() && (
+          <span className="row end">
+            <CronActions cron={cron} />
+          </span>
+        )}
       </div>
       {disabledReason !== null && (
         <p className="banner" role="status">
@@ -181,7 +185,7 @@ function NextRuns({ slots }: { slots: readonly CronSlot[] }): ReactElement {
           </li>
         ))}
       </ol>
-      <p className="soft">Times are in {ZONES[zone] ?? zone}, as chosen in the header.</p>
+      <p className="soft">Times are in {ZONES[zone] ?? zone}, as chosen in the menu of the header.</p>
     </Panel>
   );
 }
@@ -198,16 +202,21 @@ function LastRuns({ fires, isRead }: { fires: readonly CronFire[]; isRead: boole
       {fires.length > 0 && <FireStrip fires={fires} />}
       <ol className="plain-list">
         {fires.map((fire) => (
-          <li key={fire.scheduledFor}>
-            <Status status={fire.status} /> <Time at={fire.scheduledFor} />
-            {fire.isManual && ' by hand'}
-            {fire.slots > 1 && ` and ${fire.slots - 1} more`}{' '}
+          <li key={fire.scheduledFor} className="run">
+            <Status status={fire.status} />
+            <span>
+              <Time at={fire.scheduledFor} />
+              {fire.isManual && ' by hand'}
+              {fire.slots > 1 && ` and ${fire.slots - 1} more`} <SafeText text={fire.reason ?? ''} />
+            </span>
             {fire.turnId !== null && (
               <>
-                <TurnLink id={fire.turnId} /> <Cost of={fire} isInColumn />{' '}
+                <TurnLink id={fire.turnId} />
+                <span className="number">
+                  <Cost of={fire} isInColumn />
+                </span>
               </>
             )}
-            <SafeText text={fire.reason ?? ''} />
           </li>
         ))}
       </ol>

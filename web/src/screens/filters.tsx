@@ -17,7 +17,7 @@ export function Choice(props: {
 }): ReactElement {
   const { name, value, options, usual, words = {}, onChange } = props;
   return (
-    <label data-set={value !== undefined || undefined}>
+    <label data-set={(value !== undefined && value !== usual) || undefined}>
       {name}
       <select
         value={value === usual ? '' : (value ?? '')}

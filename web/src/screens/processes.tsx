@@ -106,18 +106,20 @@ function Process({ worker, sandbox }: ProcessProps): ReactElement {
         </h3>
         <span>{roles.join(', ')}</span>
         {canAct && state === 'running' && (
-          <ConfirmButton
-            name="Drain…"
-            label={`Drain… ${name}`}
-            title={`Drain ${name}?`}
-            verb="Drain the process"
-            perform={() => api.drainWorker({ id })}
-          >
-            <p>
-              It begins nothing new, finishes its step, and ends. Other processes take over its turns. To hold work back
-              in all processes, pause a lane instead.
-            </p>
-          </ConfirmButton>
+          <span className="end">
+            <ConfirmButton
+              name="Drain…"
+              label={`Drain… ${name}`}
+              title={`Drain ${name}?`}
+              verb="Drain the process"
+              perform={() => api.drainWorker({ id })}
+            >
+              <p>
+                It begins nothing new, finishes its step, and ends. Other processes take over its turns. To hold work
+                back in all processes, pause a lane instead.
+              </p>
+            </ConfirmButton>
+          </span>
         )}
       </div>
       <Facts
@@ -180,9 +182,11 @@ function Slots({ worker: { name, state, lanes, running } }: { worker: Worker }):
           <div className="row soft">
             {lane}: {inUse} of {slots} slots in use
             {state === 'running' && (
-              <PauseWork lane={lane as Pause['lane']} label={`Pause lane ${lane}… (${name})`}>
-                Pause lane…
-              </PauseWork>
+              <span className="end">
+                <PauseWork lane={lane as Pause['lane']} label={`Pause lane ${lane}… (${name})`}>
+                  Pause lane…
+                </PauseWork>
+              </span>
             )}
           </div>
           {running

@@ -24,7 +24,7 @@ export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
   },
   {
     title: 'Session',
-    width: 'minmax(80px, 2fr)',
+    width: 'minmax(104px, 2fr)',
     isClear: true,
     cell: ({ sessionKey }) => <SessionLink sessionKey={sessionKey} />,
   },

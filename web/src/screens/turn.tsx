@@ -48,12 +48,14 @@ function KnownTurn({ turn: data }: { turn: Turn }): ReactElement {
           Turn <span className="mono">{id.slice(-6)}</span>
         </h1>
         <Status status={data.why !== null && data.status === 'running' ? 'waiting' : data.status} />
-        <TurnActions turn={data} />
-        {delivery.data != null && <Decisions delivery={delivery.data} verb="redrive" />}
-        <Neighbour id={data.previousTurnId} rel="prev" />
-        <Neighbour id={data.nextTurnId} rel="next" />
-        <CompareLink turn={data} />
-        <TryTurn turn={data} />
+        <span className="row end">
+          <TurnActions turn={data} />
+          {delivery.data != null && <Decisions delivery={delivery.data} verb="redrive" />}
+          <Neighbour id={data.previousTurnId} rel="prev" />
+          <Neighbour id={data.nextTurnId} rel="next" />
+          <CompareLink turn={data} />
+          <TryTurn turn={data} />
+        </span>
       </div>
       <TurnWords turn={data} />
       <Scores turn={data} />
