@@ -152,6 +152,7 @@ test('a tab has the role with which another tab has signed in', async () => {
   await endSignIn(context);
   await page.getByText('This browser is signed out.').waitFor();
   await signInElsewhere(VIEWER_KEY);
-  await page.getByRole('button', { name: 'Menu of screen' }).waitFor();
+  await page.getByRole('button', { name: 'Menu' }).click();
+  await page.getByText('viewer', { exact: true }).waitFor();
   expect(await page.getByRole('button', { name: 'Send' }).count()).toBe(0);
 });

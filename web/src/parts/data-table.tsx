@@ -44,6 +44,8 @@ interface DataTableProps<Row> {
   onOpen: (row: Row) => void;
   /** Called with the row that has the focus. */
   onCurrent?: (row: Row) => void;
+  /** Called with the row to which a key has moved. */
+  onMove?: (row: Row) => void;
   /** The row that is opened beside the list. */
   openedId?: string | undefined;
   /** Absent: rows cannot be selected. */
@@ -75,7 +77,7 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
     requestAnimationFrame(() => body.current?.querySelector<HTMLElement>(`[data-index="${index}"]`)?.focus());
   };
   const rememberRow = useLeftRow({ place, rows, idOf, moveTo });
-  useRowKeys({ body, rows, idOf, onOpen, onSelect, at, moveTo });
+  useRowKeys({ body, rows, idOf, onOpen, onSelect, onMove: props.onMove, at, moveTo });
   const tracks = [
     ...(selected === undefined ? [] : ['18px']),
     ...columns.map(({ title, width }) => (widths[title] === undefined ? width : `${widths[title]}px`)),
@@ -132,9 +134,11 @@ function useRowKeys<Row>({
   idOf,
   onOpen,
   onSelect,
+  onMove,
   at,
   moveTo,
 }: Pick<DataTableProps<Row>, 'rows' | 'idOf' | 'onOpen' | 'onSelect'> & {
+  onMove: ((row: Row) => void) | undefined;
   body: RefObject<HTMLDivElement | null>;
   at: number;
   moveTo: (index: number) => void;
@@ -147,7 +151,11 @@ function useRowKeys<Row>({
     event.preventDefault();
     if (act === 'open') onOpen(row);
     else if (act === 'select') onSelect?.([idOf(row)]);
-    else moveTo(isInside ? Math.max(0, Math.min(rows.length - 1, at + act)) : at);
+    else {
+      const next = isInside ? Math.max(0, Math.min(rows.length - 1, at + act)) : at;
+      moveTo(next);
+      onMove?.(rows[next] ?? row);
+    }
   });
 }
 

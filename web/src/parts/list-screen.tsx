@@ -112,11 +112,9 @@ function Rows<Row>(props: {
       }}
       idOf={list.idOf}
       openedId={list.panel === undefined ? undefined : open}
-      onCurrent={(row) => {
-        onCurrent(row);
-        // What is opened follows the keys.
-        if (open !== undefined && canShow(row)) show(list.idOf(row), true);
-      }}
+      onCurrent={onCurrent}
+      // What is opened follows the keys.
+      onMove={(row) => open !== undefined && canShow(row) && show(list.idOf(row), true)}
       onOpen={(row) => {
         const to = list.pathOf?.(row) ?? null;
         if (canShow(row)) show(list.idOf(row), open !== undefined);
