@@ -185,7 +185,7 @@ describe('tags', () => {
     [many, 'tags', /at most 16/],
     [{ 'a:b': 'c' }, 'tags.a:b', /without a colon/],
     [{ a: 'x'.repeat(513) }, 'tags.a', /512/],
-    [{ a: 1 }, 'tags.a', /string/],
+    [{ a: 1 }, 'tags.a', /allowed: a text/],
     [['a'], 'tags', /./],
   ])('that do not fit are refused with the field and what is allowed (%#)', async (tags, path, allowed) => {
     for (const [place, body] of WAYS) {
