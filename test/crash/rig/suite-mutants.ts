@@ -163,7 +163,7 @@ export const safeguards: readonly Safeguard[] = [
   {
     name: 'the block of a model for all workers',
     file: models,
-    find: 'await blockModel(database, block, fault.message);',
+    find: 'await blockModel(database, block, { code, text });',
     replace: '',
     test: blocks,
     title: 'is not called by a worker that claims a session later',

@@ -93,6 +93,7 @@ test('what turns are parked for is reported: a provider that is away, a limit of
   const parks = [
     ['model_away', 'anthropic', '0'],
     ['model_away', 'anthropic', '1 hour'],
+    ['model_wrong_address', 'local', '0'],
     ['rate_limited', 'openai', '1 minute'],
     ['model_blocked', 'openai/gpt', '1 minute'],
     ['retry_wait', 'google', '0'],
@@ -100,14 +101,20 @@ test('what turns are parked for is reported: a provider that is away, a limit of
     ['provider_batch', 'anthropic', '1 hour'],
   ] as const;
   for (const [parkCode, parkBy, span] of parks) {
-    const parked = { status: 'parked', parkCode, parkText: '', parkBy, parkSince: ago(span) };
+    const parked = { status: 'parked', parkCode, parkText: `${parkCode} at host/path`, parkBy, parkSince: ago(span) };
     await addTurns(rig, { sessionId: newId<string>(), ...parked });
   }
   expect((await troubles()).toSorted()).toEqual([
     'budget_reached all per day 1',
     'model_away anthropic 2',
     'model_limited openai 2',
+    'model_wrong_address local 1',
   ]);
+  const words = (await readServiceHealth(rig.database.reads)).map((fact) => wordsOfHealth(fact).text);
+  expect(words).toContain(
+    'At the address of the provider local, something else answers; 1 turn waits for it. model_wrong_address at host/path',
+  );
+  expect(words.find((text) => text.includes('limits calls'))).not.toContain('host/path');
   const { parkedTurns } = await readScrapeFigures(rig.database.reads);
   expect(parkedTurns).toMatchObject({ model_away: 2, rate_limited: 1, provider_batch: 1 });
   await emptyTables(rig, 'turns', 'budgets');
