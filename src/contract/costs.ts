@@ -1,7 +1,7 @@
 // Costs on the wire: the fields that everything with a cost has in common.
 import { z } from 'zod';
 import { TURN_KINDS } from '../core/statuses.ts';
-import { text, flag, amount, uuid, iso, count, sessionKey, startedAt } from './fields.ts';
+import { text, flag, amount, uuid, iso, count, sessionKey, sessionTitle, startedAt } from './fields.ts';
 
 /** A cost in dollars and in whole micro-dollars; both null when it is not known. */
 export const costOf = {
@@ -91,7 +91,9 @@ export const topCosts = z.strictObject({
     .array(
       z.strictObject({
         id: uuid.describe('The id of the turn'),
+        title: text.describe('What the turn answers, in one line'),
         sessionKey,
+        sessionTitle,
         kind: z.enum(TURN_KINDS).describe('What the turn answers'),
         model: text.describe('The model that answered'),
         startedAt,
@@ -100,7 +102,14 @@ export const topCosts = z.strictObject({
     )
     .describe('The turns with the highest costs'),
   sessions: z
-    .array(z.strictObject({ sessionKey, turns: count.describe('The number of its turns with a cost'), ...knownCost }))
+    .array(
+      z.strictObject({
+        sessionKey,
+        sessionTitle,
+        turns: count.describe('The number of its turns with a cost'),
+        ...knownCost,
+      }),
+    )
     .describe('The sessions whose turns cost the most together'),
   crons: z
     .array(

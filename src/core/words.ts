@@ -2,9 +2,9 @@
 // turn by what it answers, a result by its first line, a worker by its machine. Lists, transcripts,
 // the search, the command line and the dashboard show these words and make none of their own.
 import { cutHead } from './text.ts';
-import { isObject } from './json.ts';
+import { given, isObject } from './json.ts';
 import type { SessionKind } from './session-key.ts';
-import { readEnds, type Announcement, type ShownEnd, type WaitOver } from './subagents.ts';
+import { readEnds, type Announcement, type RunStatus, type ShownEnd, type WaitOver } from './subagents.ts';
 
 /** The most characters of words in a list. */
 export const WORDS_CHARS_MAX = 120;
@@ -132,6 +132,26 @@ export function endWords(announcement: ShownEnd | WaitOver): string {
   const { label, status, result, error } = announcement;
   const said = status === 'failed' ? lineOf(error) : resultWords(result ?? '');
   return lineOf(`${subagentName(label)} ${ENDS[status]}${said === null ? '' : `: ${said}`}`) ?? '';
+}
+
+/** A run of a subagent: its label or its task, and what became of it. */
+export function titleOfRun({ label, task, status, error, result }: ShownRun): string {
+  const name = label ?? task;
+  if (status === 'running') return subagentName(name);
+  return endWords({
+    kind: 'subagent',
+    label: name,
+    status,
+    ...given({ error: error ?? undefined, result: result ?? undefined }),
+  });
+}
+
+interface ShownRun {
+  label: string | null;
+  task: string;
+  status: RunStatus | 'running';
+  error: string | null;
+  result: string | null;
 }
 
 const NAME_CHARS_MAX = 60;

@@ -10,6 +10,7 @@ import {
   resultWords,
   simulatedNote,
   titleOfInput,
+  titleOfRun,
   titleOfSession,
   titleOfWorker,
   type SessionNames,
@@ -77,6 +78,14 @@ test.each([
 ] as const)('an announcement is called by what ended: %j', (more, title) => {
   const announcement = { ...END, ...more };
   expect(titleOfInput({ kind: 'announcement', text: null, announcement })).toBe(title);
+});
+
+test.each([
+  ['running', null, 'Subagent “Find it”'],
+  ['ok', null, 'Subagent “Find it” completed: Here.'],
+  ['failed', 'no credit', 'Subagent “Find it” failed: no credit'],
+] as const)('a run that is %s is called by its task and its end', (status, error, title) => {
+  expect(titleOfRun({ label: null, task: 'Find it', status, error, result: 'Here.' })).toBe(title);
 });
 
 const NAMES: SessionNames = {

@@ -12,6 +12,8 @@ import {
   usageOfJournalSql,
 } from './store/usage-rows.ts';
 import { idAt, type ViewDatabase } from '../../database/page.ts';
+import type { WordedInput } from '../../core/words.ts';
+import { firstInputSql, sessionNamesSql, sessionTitle, turnTitle, type NamesRow } from '../../kernel/views/words.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { dollarsSql } from '../../kernel/sessions/cost-sql.ts';
 import { viewQuery } from '../../database/literal-query.ts';
@@ -88,6 +90,16 @@ const TURNS_READ_MAX = 10_000;
 
 const COST = `'costUsd', ${dollarsSql('cost_micros')}, 'costMicros', cost_micros, 'simulated', is_simulated`;
 
+const NAMES_SQL = `(select ${sessionNamesSql('s')} from holdfast.sessions s where s.id = session_id)`;
+
+type Unnamed<Item> = Omit<Item, 'title' | 'sessionKey' | 'sessionTitle'> & { names: NamesRow };
+type CostsRow = Omit<TopCosts, 'turns' | 'sessions'> & {
+  turns: (Unnamed<TopCosts['turns'][number]> & { input: WordedInput | null })[];
+  sessions: Unnamed<TopCosts['sessions'][number]>[];
+};
+
+const nameSession = (names: NamesRow) => ({ sessionKey: names.key, sessionTitle: sessionTitle(names) });
+
 const SUM = `sum(cost_micros)::bigint as cost_micros, bool_or(is_simulated) as is_simulated`;
 
 export const viewTopCosts = viewQuery({
@@ -118,10 +130,8 @@ top_crons as (
   group by o.cron_id order by 3 desc, 1 limit $3
 )
 select
-  coalesce((select json_agg(json_build_object('id', id, 'sessionKey', (select s.key from holdfast.sessions s where s.id = session_id),
-    'kind', kind, 'model', model, 'startedAt', ${isoSql('started_at')}, ${COST}) order by cost_micros desc, id desc) from top_turns), '[]') as turns,
-  coalesce((select json_agg(json_build_object('sessionKey', (select s.key from holdfast.sessions s where s.id = session_id),
-    'turns', turns, ${COST}) order by cost_micros desc, session_id) from top_sessions), '[]') as sessions,
+  coalesce((select json_agg(json_build_object('id', id, 'names', ${NAMES_SQL}, 'input', ${firstInputSql('top_turns.id')}, 'kind', kind, 'model', model, 'startedAt', ${isoSql('started_at')}, ${COST}) order by cost_micros desc, id desc) from top_turns), '[]') as turns,
+  coalesce((select json_agg(json_build_object('names', ${NAMES_SQL}, 'turns', turns, ${COST}) order by cost_micros desc, session_id) from top_sessions), '[]') as sessions,
   coalesce((select json_agg(json_build_object('id', cron_id, 'name', (select c.name from holdfast.crons c where c.id = cron_id),
     'turns', turns, ${COST}) order by cost_micros desc, cron_id) from top_crons), '[]') as crons,
   (select count(*)::int from recent) as "turnsRead", (select count(*) = ${TURNS_READ_MAX} and bool_and(started_at >= $2) from newest) as "isCapped",
@@ -135,7 +145,18 @@ select
     tags === undefined ? null : JSON.stringify(tags),
   ],
   // The statement always returns one row.
-  answer: ([costs]: TopCosts[]) => costs!,
+  answer([costs]: CostsRow[]): TopCosts {
+    const { turns, sessions, ...rest } = costs!;
+    return {
+      ...rest,
+      turns: turns.map(({ names, input, ...turn }) => ({
+        ...turn,
+        ...nameSession(names),
+        title: turnTitle(turn.kind, input),
+      })),
+      sessions: sessions.map(({ names, ...session }) => ({ ...session, ...nameSession(names) })),
+    };
+  },
 });
 
 const DAY_MS = 86_400_000;

@@ -66,11 +66,10 @@ export const words: Words = {
       run: lists('listSubagents', (terminal) => [
         { title: 'RUN', value: (row) => row.runId },
         { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
-        { title: 'LABEL', value: (row) => row.label ?? row.task, dropOrder: 3, isProse: true },
+        { title: 'WHAT', value: (row) => row.title, dropOrder: 3, isProse: true },
         { title: 'ANNOUNCED', value: (row) => row.announcement?.status, dropOrder: 2 },
         { title: 'TOKENS', value: (row) => row.tokens.input + row.tokens.output, dropOrder: 4 },
         { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 5 },
-        { title: 'ERROR', value: (row) => row.error, dropOrder: 1, isProse: true },
       ]),
     }),
     kill: command({

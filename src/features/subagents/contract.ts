@@ -48,6 +48,7 @@ export const spawned = z.strictObject({
 
 export const subagent = z.strictObject({
   runId: uuid.describe('The id of the run'),
+  title: text.describe('The run in one line: its label or its task, and what it ended with'),
   childSessionKey: text.describe('The session key of the subagent'),
   parentSessionKey: text.describe('The session that spawned it'),
   label: text.nullable().describe('A label for people; null: it has none'),

@@ -2,6 +2,7 @@
 // below its root, with its own usage and that of it and the runs below it.
 import type { FamilyView } from '../../contract/details.ts';
 import { toDollars } from '../../core/prices.ts';
+import { titleOfRun } from '../../core/words.ts';
 import { dollarsSql } from '../../kernel/sessions/cost-sql.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { viewQuery } from '../../database/literal-query.ts';
@@ -100,7 +101,7 @@ function addSubtrees(one: FamilyRun['subtree'], other: FamilyRun['subtree']): Fa
   };
 }
 
-export const runs = listOf<{ parentId?: string | undefined }, SubagentView>({
+export const runs = listOf<{ parentId?: string | undefined }, Omit<SubagentView, 'title'>, SubagentView>({
   name: 'list-subagents',
   purpose: 'Read runs of subagents, newest first; those that a session ($parentId) has spawned.',
   text: `select r.id as "runId", c.key as "childSessionKey", p.key as "parentSessionKey", r.label, r.task, r.depth, r.status, r.mode, r.cleanup,
@@ -113,4 +114,5 @@ left join holdfast.sessions recipient on recipient.id = r.announced_to left join
   filters: { parentId: 'r.parent_id = $parentId' },
   order: 'r.id desc',
   key: 'runId',
+  show: (run) => ({ ...run, title: titleOfRun(run) }),
 });

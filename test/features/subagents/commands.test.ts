@@ -10,7 +10,7 @@ test('a subagent is spawned, listed, and its result waited for', async () => {
   expect(spawned).toMatchObject({ code: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) });
   expect(spawned.stderr).toMatch(/works in agent:main:subagent:[0-9a-f-]+; its result is announced to main/);
   const listed = await run('subagents', 'list', 'main');
-  expect(listed.stdout).toMatch(/running +count/);
+  expect(listed.stdout).toMatch(/running +Subagent “count”/);
   const runId = spawned.stdout.trim();
   const again = await run('spawn', 'main', '[[reply: two]]', '--wait', '0', '--json', '--idempotency-key', 'k');
   expect(again).toMatchObject({ code: 124 });
