@@ -282,7 +282,14 @@ function Cluster(props: GroupProps & { cluster: Letter[]; words: ReadonlyMap<str
         <span className="cluster-message">
           <SafeText text={cluster[0]!.reason} />
         </span>
-        {cluster.length > 1 && <Chip>{countText(cluster.length)}</Chip>}
+        {cluster.length > 1 && (
+          <>
+            <Chip>{countText(cluster.length)}</Chip>
+            <span className="soft">
+              last <Age at={cluster[0]!.createdAt} />, first <Age at={cluster.at(-1)!.createdAt} />
+            </span>
+          </>
+        )}
       </p>
       <ul>
         {first.map((letter) => (
