@@ -139,7 +139,7 @@ test('a tag on a turn, a batch, a cron or a session leads to the turns that have
   await signIn();
   for (const [path, folded] of [
     [`turns/${turn.id}`, 'Facts: waited'],
-    [`batches/${batch.body.id}`],
+    [`batches/${batch.body.id}`, 'Facts: live'],
     [`crons/${cron.body.id}`],
     ['sessions/tagged', 'Facts, actions and history'],
   ] as const) {

@@ -57,9 +57,9 @@ function BatchView({ batch }: { batch: Batch }): ReactElement {
       <ItemsBar counts={counts} />
       <Figures batch={batch} />
       <Failures batch={batch} canRetry={canAct} />
-      <BatchItems id={id} />
       <Hops of={batch} />
       <BatchFacts batch={batch} />
+      <BatchItems id={id} />
     </>
   );
 }
@@ -149,26 +149,32 @@ function Figures({ batch }: { batch: Batch }): ReactElement {
 function BatchFacts({ batch }: { batch: Batch }): ReactElement {
   const { pilot, deadlineAt, endedAt } = batch;
   return (
-    <Facts
-      facts={{
-        Id: <span className="mono">{batch.id}</span>,
-        Way: batch.via,
-        Agent: batch.agentId,
-        'In flight at most': batch.concurrency,
-        Slots: batch.slots,
-        Weight: batch.weight,
-        Tags: Object.keys(batch.tags).length > 0 && <Tags tags={batch.tags} />,
-        Pilot: pilot !== null && `${pilot} items`,
-        'Pauses at': `${batch.maxFailurePercent} % failed`,
-        Deadline: deadlineAt !== null && <Time at={deadlineAt} />,
-        Submitted: (
-          <>
-            <Time at={batch.createdAt} /> by <SafeText text={batch.createdBy} />
-          </>
-        ),
-        Ended: endedAt !== null && <Time at={endedAt} />,
-      }}
-    />
+    <details className="panel turn-facts">
+      <summary>
+        Facts: {batch.via}, <SafeText text={batch.agentId} />, submitted <Age at={batch.createdAt} /> by{' '}
+        <SafeText text={batch.createdBy} />
+      </summary>
+      <Facts
+        facts={{
+          Id: <span className="mono">{batch.id}</span>,
+          Way: batch.via,
+          Agent: batch.agentId,
+          'In flight at most': batch.concurrency,
+          Slots: batch.slots,
+          Weight: batch.weight,
+          Tags: Object.keys(batch.tags).length > 0 && <Tags tags={batch.tags} />,
+          Pilot: pilot !== null && `${pilot} items`,
+          'Pauses at': `${batch.maxFailurePercent} % failed`,
+          Deadline: deadlineAt !== null && <Time at={deadlineAt} />,
+          Submitted: (
+            <>
+              <Time at={batch.createdAt} /> by <SafeText text={batch.createdBy} />
+            </>
+          ),
+          Ended: endedAt !== null && <Time at={endedAt} />,
+        }}
+      />
+    </details>
   );
 }
 

@@ -265,6 +265,7 @@ function Cluster(props: GroupProps & { cluster: Letter[]; words: ReadonlyMap<str
   const canAct = useCanAct();
   const { first, more } = useFirst(cluster, LETTERS_SHOWN);
   const ids = cluster.map(({ id }) => id);
+  const times = cluster.map(({ createdAt }) => createdAt).toSorted();
   const isAll = ids.every((id) => selected.has(id));
   return (
     <div className="cluster">
@@ -286,7 +287,7 @@ function Cluster(props: GroupProps & { cluster: Letter[]; words: ReadonlyMap<str
           <>
             <Chip>{countText(cluster.length)}</Chip>
             <span className="soft">
-              last <Age at={cluster[0]!.createdAt} />, first <Age at={cluster.at(-1)!.createdAt} />
+              last <Age at={times.at(-1)!} />, first <Age at={times[0]!} />
             </span>
           </>
         )}
