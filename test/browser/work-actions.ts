@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import type { ApiRig } from '../api/api-rig.ts';
 import { removeBudgets } from '../rows/budgets.ts';
-import { addDeliveries } from '../rows/deliveries.ts';
+import { addDeliveries, changeDeliveries } from '../rows/deliveries.ts';
 import { ahead } from '../rows/table.ts';
 import type { Hand } from './hand.ts';
 import { itemsOf, type Action, type Subject } from './actions.ts';
@@ -163,6 +163,21 @@ export const WORK_ACTIONS: readonly Action[] = [
     finish: (hand) => hand.press('Redrive the delivery'),
     read: deliveryOf,
     expected: { status: 'pending' },
+  },
+  {
+    name: 'send a delivery now',
+    async make(rig, session) {
+      const made = await delivery(rig, session);
+      await changeDeliveries(rig, { id: made.id }, { status: 'pending', attempts: 1, dueAt: ahead('1 hour') });
+      return made;
+    },
+    path: deliveryPath,
+    button: 'Send now',
+    async read(rig, subject) {
+      const { status, dueAt, createdAt } = (await deliveryOf(rig, subject)) as Record<string, string>;
+      return { status, isDue: Date.parse(dueAt ?? '') - Date.parse(createdAt ?? '') < 600_000 };
+    },
+    expected: { status: 'pending', isDue: true },
   },
   {
     name: 'discard a delivery',

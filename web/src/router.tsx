@@ -133,6 +133,8 @@ const routeTree = rootRoute.addChildren([
       'agent',
       'model',
       'tool',
+      'callStatus',
+      'score',
       'code',
       'worker',
       'batch',

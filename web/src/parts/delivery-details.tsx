@@ -8,6 +8,7 @@ import { useCanAct } from '../me.ts';
 import { Age, Fact, Heads, Status, Time } from './bits.tsx';
 import { Confirm } from './confirm.tsx';
 import { PanelHead } from './side-panel.tsx';
+import { useActions } from './use-actions.tsx';
 import { LongText, SafeText } from './safe-text.tsx';
 import { KeyLink, TurnLink } from './links.tsx';
 
@@ -136,10 +137,16 @@ export function Decisions({ delivery, verb }: DecisionsProps): ReactElement | nu
   const canAct = useCanAct();
   const queries = useQueryClient();
   const [asked, setAsked] = useState<'redrive' | 'discard' | null>(null);
+  const { act, isBusy, problem } = useActions('deliveries');
   if (!canAct) return null;
   const { id, status } = delivery;
   return (
     <>
+      {verb === undefined && status === 'pending' && (
+        <Button tone="main" disabled={isBusy} onClick={() => act(() => api.sendDeliveryNow({ id }))}>
+          Send now
+        </Button>
+      )}
       {REDRIVABLE.has(status) && (
         <Button tone="main" onClick={() => setAsked('redrive')}>
           {verb === undefined ? 'Redrive…' : 'Redrive the delivery…'}
@@ -150,6 +157,7 @@ export function Decisions({ delivery, verb }: DecisionsProps): ReactElement | nu
           Discard…
         </Button>
       )}
+      {problem}
       {asked !== null && (
         <Confirm
           title={asked === 'redrive' ? 'Send this delivery again?' : 'Discard this delivery?'}

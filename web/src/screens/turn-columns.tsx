@@ -1,5 +1,6 @@
 // The columns of the list of turns.
 import { Link } from '@tanstack/react-router';
+import type { ReactElement } from 'react';
 import type { ListedTurn } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { durationText, lengthMs } from '../format/time.ts';
@@ -8,6 +9,7 @@ import type { Column } from '../parts/data-table.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { From, SessionLink, Words } from '../parts/short-key.tsx';
 import { Tags } from '../parts/tags.tsx';
+import { unknownText } from '../parts/turn-status.tsx';
 
 export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
   { title: 'Status', width: '96px', isClear: true, cell: ({ status }) => <Status status={status} /> },
@@ -38,7 +40,7 @@ export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
     title: 'Answer',
     width: 'minmax(96px, 3fr)',
     isClear: true,
-    cell: ({ error, why, reply }) => <Words text={error?.message ?? why?.text ?? reply} />,
+    cell: (turn) => <Answer turn={turn} />,
   },
   { title: 'From', width: '100px', yields: true, cell: (turn) => <From of={turn} /> },
   { title: 'Agent', width: '90px', isExtra: true, cell: ({ sessionKey }) => sessionKey.split(':')[1] },
@@ -86,3 +88,15 @@ export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
     cell: ({ error, why }) => <SafeText text={error?.message ?? why?.text ?? ''} />,
   },
 ];
+
+/** What came out of it; what a person has to check stands first. */
+function Answer({ turn }: { turn: ListedTurn }): ReactElement {
+  const { error, why, reply } = turn;
+  const unknown = unknownText(turn);
+  const text = error?.message ?? why?.text ?? reply;
+  return (
+    <span data-tone={unknown === null ? undefined : 'bad'}>
+      <Words text={unknown === null ? text : `${unknown}: ${text ?? 'no answer'}`} />
+    </span>
+  );
+}

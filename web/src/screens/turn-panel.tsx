@@ -4,11 +4,12 @@ import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api } from '../api.ts';
 import { durationText, lengthMs } from '../format/time.ts';
-import { Age, Cost, Facts, Status } from '../parts/bits.tsx';
+import { Age, Cost, Facts } from '../parts/bits.tsx';
 import { Decisions } from '../parts/delivery-details.tsx';
 import { NoData } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { PanelHead } from '../parts/side-panel.tsx';
+import { TurnStatus } from '../parts/turn-status.tsx';
 import { TurnActions } from './turn-actions.tsx';
 import { Steps } from './turn-steps.tsx';
 import { TurnWords, useDeadDelivery } from './turn-words.tsx';
@@ -25,9 +26,7 @@ export function TurnPanel({ id, onClose }: { id: string; onClose: () => void }):
             Turn <span className="mono">{id.slice(-6)}</span>
           </Link>
         </h2>
-        {data !== undefined && (
-          <Status status={data.why !== null && data.status === 'running' ? 'waiting' : data.status} />
-        )}
+        {data !== undefined && <TurnStatus turn={data} />}
       </PanelHead>
       {data === undefined ? <NoData query={turn} /> : <KnownTurn turn={data} />}
     </section>

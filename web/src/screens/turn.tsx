@@ -6,11 +6,12 @@ import { api, type Turn } from '../api.ts';
 import { countText, percentText } from '../format/amounts.ts';
 import { durationText, lengthMs } from '../format/time.ts';
 import { capitalised } from '../format/title.ts';
-import { Age, Cost, Fact, Status, Time } from '../parts/bits.tsx';
+import { Age, Cost, Fact, Time } from '../parts/bits.tsx';
 import { Decisions } from '../parts/delivery-details.tsx';
 import { haveBegun, Loading, NoData } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { TagsFact } from '../parts/tags.tsx';
+import { TurnStatus } from '../parts/turn-status.tsx';
 import { Scores } from './scores.tsx';
 import { TryTurn } from './try-dialog.tsx';
 import { TurnActions } from './turn-actions.tsx';
@@ -47,7 +48,7 @@ function KnownTurn({ turn: data }: { turn: Turn }): ReactElement {
         <h1>
           Turn <span className="mono">{id.slice(-6)}</span>
         </h1>
-        <Status status={data.why !== null && data.status === 'running' ? 'waiting' : data.status} />
+        <TurnStatus turn={data} />
         <span className="row end">
           <TurnActions turn={data} />
           {delivery.data != null && <Decisions delivery={delivery.data} verb="redrive" />}

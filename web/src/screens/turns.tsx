@@ -41,6 +41,8 @@ const TURNS: List<ListedTurn> = {
     { name: 'code', title: 'Error code', options: 'codes' },
     { name: 'session', title: 'Session' },
     { name: 'q', title: 'Id or text' },
+    { name: 'score', title: 'Score', options: CHOICES.listTurns.score, isRare: true },
+    { name: 'callStatus', title: 'Outcome of a call', options: CHOICES.listTurns.callStatus, isRare: true },
     { name: 'lane', title: 'Lane', options: CHOICES.listTurns.lane, isRare: true },
     { name: 'tool', title: 'Tool', isRare: true },
     { name: 'worker', title: 'Worker', isRare: true },
@@ -54,7 +56,7 @@ const TURNS: List<ListedTurn> = {
   pathOf: ({ id }) => `/turns/${id}`,
   panel: (id, close) => <TurnPanel key={id} id={id} onClose={close} />,
   copied: (row) => ({ id: row.id, path: `/v1/turns/${row.id}`, command: `npx holdfast turns show ${row.id}`, row }),
-  bulk: { target: 'turns', actions: ['retry', 'abort'], filterOf: (search) => bulkFilterOf(search) },
+  bulk: { target: 'turns', actions: ['retry', 'abort'], filterOf: bulkOf },
   empty: {
     text: 'There is no turn yet. A turn begins when a message arrives.',
     command: 'npx holdfast send main "Hello"',
@@ -135,6 +137,11 @@ function filterOf(search: Search): object {
     minMs: numberOf(minMs),
     minCostUsd: numberOf(minCostUsd),
   };
+}
+
+/** An action on all that match knows no scores and no outcomes of calls. */
+function bulkOf({ score, callStatus, ...search }: Search): object | null {
+  return (score ?? callStatus) === undefined ? bulkFilterOf(search) : null;
 }
 
 /** The same for an action on all that match. */
