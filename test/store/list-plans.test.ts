@@ -77,6 +77,8 @@ const TURN_FILTERS: TurnFilter[] = [
   { since: new Date(), until: new Date() },
   { agentId: 'other' },
   { tool: 'exec' },
+  { callStatus: 'unknown' },
+  { callStatus: 'unknown', tool: 'exec' },
   { code: 'model_failed' },
   { worker: 'w', model: 'anthropic/m', msMin: 5, costMicrosMin: 5 },
   { batchId: newId() },

@@ -112,7 +112,7 @@ test('what turns are parked for is reported: a provider that is away, a limit of
   ]);
   const words = (await readServiceHealth(rig.database.reads)).map((fact) => wordsOfHealth(fact).text);
   expect(words).toContain(
-    'At the address of the provider local, something else answers; 1 turn waits for it. model_wrong_address at host/path',
+    'At the address of the provider local, something else answers; 1 turn waits for it: model_wrong_address at host/path',
   );
   expect(words.find((text) => text.includes('limits calls'))).not.toContain('host/path');
   const { parkedTurns } = await readScrapeFigures(rig.database.reads);
