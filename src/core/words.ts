@@ -1,6 +1,7 @@
-// What things are called for people, each in one line: a session by a person, a chat or a cron, a
-// turn by what it answers, a result by its first line, a worker by its machine. Lists, transcripts,
-// the search, the command line and the dashboard show these words and make none of their own.
+// What things are called for people, each in one line (decision 136): a session by a person, a chat
+// or a cron, a turn by what it answers, a result by its first line, a worker by its machine. Lists,
+// transcripts, the search, the command line and the dashboard show these words and make none of
+// their own.
 import { cutHead } from './text.ts';
 import { given, isObject } from './json.ts';
 import type { SessionKind } from './session-key.ts';
