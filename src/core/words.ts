@@ -324,12 +324,12 @@ interface Cost {
  * none of them was spent: then `simulatedNote` says so once.
  */
 export function costText({ costUsd, simulated }: Cost, among: readonly Pick<Cost, 'simulated'>[] = []): string {
-  const isMarked = simulated && costUsd !== 0 && (among.length < 2 || among.some((other) => !other.simulated));
+  const isMarked = simulated && costUsd !== 0 && (among.length === 0 || among.some((other) => !other.simulated));
   return `${moneyText(costUsd)}${isMarked ? ' simulated' : ''}`;
 }
 
 /** What is said once of costs that are shown together; null: nothing, all of them were paid or are marked. */
 export function simulatedNote(costs: readonly Pick<Cost, 'simulated'>[]): string | null {
-  const isAll = costs.length > 1 && costs.every(({ simulated }) => simulated);
+  const isAll = costs.length > 0 && costs.every(({ simulated }) => simulated);
   return isAll ? 'All of it is simulated: the scripted model answered, and no money was spent.' : null;
 }

@@ -172,7 +172,7 @@ export const LOOK_ROWS: readonly CommandRow[] = [
   {
     line: 'usage --group model',
     shows: ['anthropic/claude-sonnet-5-5', /\$0\.\d{4}\b/],
-    notes: ['together $', 'that money was not spent'],
+    notes: ['together $', 'no money was spent'],
     json: { items: [{ group: 'anthropic/claude-sonnet-5-5' }], simulated: true },
   },
   {
@@ -253,14 +253,14 @@ export const LOOK_ROWS: readonly CommandRow[] = [
   {
     line: 'agents list',
     shows: ['AGENT', /main +active/, 'COST'],
-    notes: ['of the scripted model'],
+    notes: ['the scripted model'],
     json: { items: [{ id: 'main', paused: null }] },
     isCommon: true,
   },
   {
     line: 'agents show main',
     shows: [/agent +main/, /cost +\$\d.* in the last 7 days/, 'By day', 'Last failures'],
-    notes: ['of the scripted model'],
+    notes: ['the scripted model'],
     json: { id: 'main', channels: { isDefault: true } },
   },
   {
