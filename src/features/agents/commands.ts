@@ -1,5 +1,5 @@
-// `holdfast agents`: the agents with what they did and cost in a week, and one with all that belongs
-// to it.
+// `holdfast agents`: the agents with what they did and cost in a week, and one with all that
+// belongs to it.
 import { printFields } from '../../cli/print.ts';
 import { moneyText, simulatedNote } from '../../core/words.ts';
 import { command, lists, prints, type Words } from '../../cli/command.ts';

@@ -1,5 +1,5 @@
-// What is stored of agents: how many crons and sessions they have, which prompts and tools the newest
-// turns of one of them had, and what all of them did.
+// What is stored of agents: how many crons and sessions they have, which prompts and tools the
+// newest turns of one of them had, and what all of them did.
 import { hash } from 'node:crypto';
 import type { UsageItem } from '../../contract/costs.ts';
 import { toDollars } from '../../core/prices.ts';

@@ -1,6 +1,6 @@
-// The SQL that reads what `src/core/words.ts` makes the names of things of. It is read from the rows
-// that have it, each by an index, and nothing keeps a copy, so that what is erased is gone from
-// lists, too.
+// The SQL of the facts from which `src/core/words.ts` makes the names of things. They are read from
+// the rows that have them, each by an index, and nothing keeps a copy, so that what is erased is
+// gone from lists, too.
 import {
   NAMED_AT_FIRST,
   titleOfSession,
