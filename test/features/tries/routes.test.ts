@@ -200,15 +200,15 @@ test('a turn that does not exist, or has asked nothing, cannot be tried; a model
 });
 
 test.each([
-  ['text', 'string', { text: 5 }],
+  ['text', 'a text', { text: 5 }],
   ['text', 'at least 1 character that is not blank', { text: '' }],
   ['text', 'at least 1 character that is not blank', { text: ' \n' }],
   ['text', 'NUL', { text: 'a\u0000b' }],
   ['model', '1', { model: '' }],
   ['model', '200', { model: 'm'.repeat(201) }],
-  ['model', 'string', { model: ['a'] }],
+  ['model', 'a text', { model: ['a'] }],
   ['thinking', 'medium', { thinking: 'much' }],
-  ['systemPrompt', 'string', { systemPrompt: {} }],
+  ['systemPrompt', 'a text', { systemPrompt: {} }],
   ['systemPrompt', '1000000', { systemPrompt: 'p'.repeat(1_000_001) }],
   ['deliver', 'unknown field', { deliver: { url: 'http://127.0.0.1:9/' } }],
 ])('a wrong %s is refused by its name and with what is allowed (%s)', async (path, allowed, body) => {
