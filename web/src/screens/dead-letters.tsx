@@ -280,9 +280,9 @@ function Cluster(props: GroupProps & { cluster: Letter[]; words: ReadonlyMap<str
             }
           />
         )}
-        <span className="cluster-message">
+        <strong>
           <SafeText text={cluster[0]!.reason} />
-        </span>
+        </strong>
         {cluster.length > 1 && (
           <>
             <Chip>{countText(cluster.length)}</Chip>
