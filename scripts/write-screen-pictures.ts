@@ -39,6 +39,8 @@ const PATHS: Readonly<Record<string, string>> = {
   channels: '/channels',
   crons: '/crons',
   cron: '/crons/{cronId}',
+  agents: '/agents',
+  agent: '/agents/main',
   heartbeats: '/heartbeats',
   processes: '/processes',
   batches: '/batches',

@@ -18,6 +18,7 @@ export const SCREENS = [
   'compare',
   'sessions',
   'crons',
+  'agents',
   'approvals',
   'channels',
   'heartbeats',

@@ -24,7 +24,7 @@ describe('a chat command', () => {
       message: { status: 'answered', turnId: null, reply: expect.stringContaining('agent:main:status') },
       session: { status: 'idle', waitingMessages: 0 },
     });
-    expect((await holder.rig.get(`/v1/messages/${answer.body.message.id}`)).body).toEqual(answer.body.message);
+    expect((await holder.rig.get(`/v1/messages/${answer.body.message.id}`)).body).toMatchObject(answer.body.message);
   });
 
   test('/status names the model in use and its source, and the day on which it ends', async () => {

@@ -21,6 +21,8 @@ const PATHS = [
   '/sessions',
   '/sessions/agent:main:told',
   '/sessions/agent:main:told/family',
+  '/agents',
+  '/agents/main',
   '/approvals',
   '/channels?status=any',
   '/crons',

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import {
   Activity,
+  Bot,
   CalendarClock,
   CircleDollarSign,
   Ellipsis,
@@ -51,6 +52,7 @@ const GROUPS = [
   {
     name: 'Automation',
     screens: [
+      { to: '/agents', name: 'Agents', key: 'i', Icon: Bot },
       { to: '/batches', name: 'Batches', key: 'b', Icon: Layers },
       { to: '/crons', name: 'Crons', key: 'c', Icon: CalendarClock },
       { to: '/heartbeats', name: 'Heartbeats', key: 'h', Icon: HeartPulse },

@@ -177,6 +177,8 @@ const routeTree = rootRoute.addChildren([
       'entry',
     ),
     screen('/sessions/$key/family', async () => (await import('./screens/family.tsx')).Family),
+    screen('/agents', async () => (await import('./screens/agents.tsx')).Agents),
+    screen('/agents/$id', async () => (await import('./screens/agent.tsx')).AgentScreen),
     screen('/approvals', async () => (await import('./screens/approvals.tsx')).Approvals, 'status', 'open'),
     screen('/channels', async () => (await import('./screens/channels.tsx')).Channels, 'status'),
     screen('/crons', async () => (await import('./screens/crons.tsx')).Crons, 'agent', 'enabled', 'new'),

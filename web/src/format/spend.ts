@@ -1,5 +1,6 @@
 // Sums of usage: by step of time, by group, and the saving of the provider's cache.
 import type { api } from '../api.ts';
+import { serverNowMs } from './time.ts';
 
 type Usage = Awaited<ReturnType<typeof api.getUsage>>['items'][number];
 type Price = Awaited<ReturnType<typeof api.getPrices>>['rows'][number];
@@ -37,8 +38,17 @@ export function sumOf(steps: readonly UsedStep[]): Spend {
 
 /** The sums by a part of the steps, in the order in which its values come first. */
 export function sumsBy(steps: readonly UsedStep[], part: 'startsAt' | 'group'): [name: string, sum: Spend][] {
-  const stepsOf = Map.groupBy(steps, (step) => step[part] ?? '');
-  return [...stepsOf].map(([name, own]) => [name, sumOf(own)]);
+  const groups = Map.groupBy(steps, (step) => step[part] ?? '');
+  return [...groups].map(([name, own]) => [name, sumOf(own)]);
+}
+
+/** When each of the last steps begins, oldest first, also those in which nothing happened. */
+export function stepsOf(stepMs: number, count: number, used: readonly Pick<UsedStep, 'startsAt'>[]): string[] {
+  const lastMs = Math.floor(serverNowMs() / stepMs) * stepMs;
+  const shown = Array.from({ length: count }, (_, n) => new Date(lastMs - (count - 1 - n) * stepMs).toISOString());
+  // Steps of the service are written as it writes times; those with usage are shown even when the
+  // clocks differ.
+  return [...new Set([...shown, ...used.map(({ startsAt }) => startsAt)])].toSorted();
 }
 
 /** True for a model whose name fits a pattern with `*`. */

@@ -1,6 +1,7 @@
 // What the tab of the browser is called, so that several open ones can be told apart.
 const ID = /^[\da-f]{8}-[\da-f-]{21}([\da-f]{6})$/i;
 const THINGS: Readonly<Record<string, string>> = {
+  agents: 'Agent',
   turns: 'Turn',
   sessions: 'Session',
   batches: 'Batch',

@@ -1,4 +1,4 @@
-// Links to a turn and to a session, by what a person knows them by.
+// Links to a turn, a session and an agent, by what a person knows them by.
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { SafeText } from './safe-text.tsx';
@@ -8,6 +8,14 @@ export function TurnLink({ id }: { id: string }): ReactElement {
   return (
     <Link to="/turns/$id" params={{ id }}>
       turn {id.slice(-6)}
+    </Link>
+  );
+}
+
+export function AgentLink({ id }: { id: string }): ReactElement {
+  return (
+    <Link to="/agents/$id" params={{ id }}>
+      {id}
     </Link>
   );
 }

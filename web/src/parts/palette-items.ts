@@ -8,7 +8,18 @@ import { recentItems } from './recent.ts';
 export interface PaletteItem {
   /** Unique among those that are shown. */
   id: string;
-  group: 'Recent' | 'Screen' | 'Action' | 'Session' | 'Turn' | 'Message' | 'Delivery' | 'Batch' | 'Cron' | 'Words';
+  group:
+    | 'Recent'
+    | 'Screen'
+    | 'Action'
+    | 'Session'
+    | 'Turn'
+    | 'Message'
+    | 'Delivery'
+    | 'Batch'
+    | 'Cron'
+    | 'Agent'
+    | 'Words';
   name: string;
   /** More about it, for people. */
   note?: string;
@@ -18,7 +29,7 @@ export interface PaletteItem {
 
 /** How many of each kind are asked for and shown. */
 const FOUND_MAX = 5;
-/** Batches and crons have no search: this many of the newest are searched. */
+/** Batches, crons and agents have no search: this many of the newest are searched. */
 const SEARCHED_MAX = 200;
 /** Of the place with the words. */
 const SHOWN_CHARS = 100;
@@ -57,7 +68,7 @@ export function actionItems(): PaletteItem[] {
  * others are still shown.
  */
 export async function foundItems(text: string, signal: AbortSignal): Promise<PaletteItem[]> {
-  const kinds = [sessionItems, turnItems, messageItems, deliveryItems, batchItems, cronItems, wordItems];
+  const kinds = [sessionItems, turnItems, messageItems, deliveryItems, batchItems, cronItems, agentItems, wordItems];
   const found = await Promise.allSettled(kinds.map((itemsOf) => itemsOf(text, { signal })));
   signal.throwIfAborted();
   if (found.every(({ status }) => status === 'rejected')) throw (found[0] as PromiseRejectedResult).reason;
@@ -146,4 +157,10 @@ async function batchItems(q: string, options: Options): Promise<PaletteItem[]> {
 async function cronItems(q: string, options: Options): Promise<PaletteItem[]> {
   const { items } = await api.listCrons({ limit: SEARCHED_MAX }, options);
   return fitting(q, items).map(({ id, name, agentId }) => thing('Cron', id, `/crons/${id}`, agentId, name ?? id));
+}
+
+async function agentItems(q: string, options: Options): Promise<PaletteItem[]> {
+  const { items } = await api.listAgents({}, options);
+  const named = items.map(({ id, model }) => ({ id, name: id, model }));
+  return fitting(q, named).map(({ id, model }) => thing('Agent', id, `/agents/${id}`, model, id));
 }

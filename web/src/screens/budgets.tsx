@@ -65,7 +65,7 @@ export function Budgets(): ReactElement {
   );
 }
 
-function BudgetLine({ budget }: { budget: Budget }): ReactElement {
+export function BudgetLine({ budget }: { budget: Budget }): ReactElement {
   const nowMs = useNow();
   const { scope, per, limitUsd, spentUsd, reservedUsd, isReached, simulated, endsAt, action } = budget;
   const forecast = forecastUsd(budget, nowMs);

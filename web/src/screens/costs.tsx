@@ -5,7 +5,7 @@ import { useMemo, type ReactElement } from 'react';
 import * as CHOICES from '../../../src/client/generated/choices.ts';
 import { api } from '../api.ts';
 import { columnDollarsText, countText, dollarsText, namedCountText, percentText, usdText } from '../format/amounts.ts';
-import { cacheSavingUsd, csvOf, sumOf, sumsBy, type Spend, type UsedStep } from '../format/spend.ts';
+import { cacheSavingUsd, csvOf, stepsOf, sumOf, sumsBy, type Spend, type UsedStep } from '../format/spend.ts';
 import { serverNowMs } from '../format/time.ts';
 import { Empty, Figure, NoMatch } from '../parts/bits.tsx';
 import { Button } from '../parts/button.tsx';
@@ -88,7 +88,7 @@ function Spent({ by, group, tag, onClear }: UsageShown & { onClear: () => void }
   const byModel = useUsage({ by, group: 'model', tag });
   const steps = usage.data?.items;
   const prices = useQuery({ queryKey: ['prices'], queryFn: () => api.getPrices(), enabled: (steps?.length ?? 0) > 0 });
-  const times = useMemo(() => stepsOf(by, steps ?? []), [by, steps]);
+  const times = useMemo(() => stepsOf(STEPS[by], STEPS_SHOWN[by], steps ?? []), [by, steps]);
   if (usage.isError || steps === undefined) return <NoData query={usage} />;
   if (steps.length === 0) {
     return tag === undefined ? (
@@ -139,18 +139,6 @@ function Spent({ by, group, tag, onClear }: UsageShown & { onClear: () => void }
       <GroupTable steps={steps} group={group} whole={sum.costMicros} />
     </>
   );
-}
-
-/** When each step begins, oldest first, also those in which nothing happened. */
-function stepsOf(by: By, used: readonly UsedStep[]): string[] {
-  const stepMs = STEPS[by];
-  const lastMs = Math.floor(serverNowMs() / stepMs) * stepMs;
-  const shown = Array.from({ length: STEPS_SHOWN[by] }, (_, n) =>
-    new Date(lastMs - (STEPS_SHOWN[by] - 1 - n) * stepMs).toISOString(),
-  );
-  // Steps of the service are written as it writes times; those with usage are shown even when the
-  // clocks differ.
-  return [...new Set([...shown, ...used.map(({ startsAt }) => startsAt)])].toSorted();
 }
 
 function useUsage({ by, group, tag }: UsageShown) {

@@ -3,20 +3,19 @@ import { queryOptions, useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import * as CHOICES from '../../../src/client/generated/choices.ts';
 import { api, type Heartbeat } from '../api.ts';
-import { durationText } from '../format/time.ts';
+import { intervalText, pollText } from '../format/heartbeat.ts';
 import { useCanAct } from '../me.ts';
 import { Age, Status } from '../parts/bits.tsx';
 import { Button } from '../parts/button.tsx';
 import { useActions } from '../parts/use-actions.tsx';
 import type { Column } from '../parts/data-table.tsx';
-import { TurnLink } from '../parts/links.tsx';
+import { AgentLink, TurnLink } from '../parts/links.tsx';
 import type { List } from '../parts/list.ts';
 import { ListScreen } from '../parts/list-screen.tsx';
 import { Fault, haveBegun } from '../parts/loading.tsx';
 import { Panel } from '../parts/panel.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { SessionLink } from '../parts/short-key.tsx';
-import { TryAgent } from './try-dialog.tsx';
 
 const TRIGGERS = { interval: 'its interval', manual: 'a request' } as const;
 
@@ -68,23 +67,6 @@ export function Heartbeats(): ReactElement {
   return <ListScreen list={POLLS} isReady={haveBegun(useQuery(agentsQuery))} above={<Agents />} />;
 }
 
-const GATES = { command: 'the output of its command', url: 'its web page', file: 'its file' } as const;
-
-type Polls = Awaited<ReturnType<typeof api.listAgents>>['items'][number]['heartbeat'];
-
-/** When it is polled, and what must have changed for the agent to be called. */
-function limitsText({ activeHours, gate }: Polls): string {
-  const hours =
-    activeHours === null ? 'at any hour' : `${activeHours.start} to ${activeHours.end} (${activeHours.timezone})`;
-  return gate === null ? hours : `${hours}, if ${GATES[gate]} has changed`;
-}
-
-/** Where its alerts are sent. */
-function alertsText({ target }: Polls): string {
-  if (target === 'none') return 'alerts are not sent';
-  return target === 'last' ? 'alerts are sent where the last reply was sent' : `alerts are sent to ${target}`;
-}
-
 /** Each agent with its interval, and the button that polls it. */
 function Agents(): ReactElement {
   const canAct = useCanAct();
@@ -95,20 +77,13 @@ function Agents(): ReactElement {
       <ul className="states">
         {agents.data?.items.map(({ id, heartbeat }) => (
           <li key={id}>
-            <strong>{id}</strong>
+            <strong>
+              <AgentLink id={id} />
+            </strong>
             <span className="grow">
-              {heartbeat.everyMs === 0 ? 'is not polled' : `every ${durationText(heartbeat.everyMs)}`}{' '}
-              <span className="soft">
-                {heartbeat.everyMs !== 0 && `${limitsText(heartbeat)}; `}
-                {alertsText(heartbeat)}
-              </span>
+              {intervalText(heartbeat)} <span className="soft">{pollText(heartbeat)}</span>
             </span>
-            {canAct && (
-              <span className="row">
-                <Button onClick={() => act(() => api.pollAgent({ agent: id }))}>Poll {id} now</Button>
-                <TryAgent agentId={id} />
-              </span>
-            )}
+            {canAct && <Button onClick={() => act(() => api.pollAgent({ agent: id }))}>Poll {id} now</Button>}
           </li>
         ))}
       </ul>

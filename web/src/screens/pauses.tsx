@@ -37,12 +37,20 @@ function namedOf({ lane, agent, session }: Scope) {
 }
 
 /** The pauses, each with its end; nothing when there are none. */
-export function Pauses(): ReactElement | null {
+export function Pauses(): ReactElement {
   const list = useQuery({ queryKey: ['pauses'], queryFn: () => api.listPauses() });
+  return (
+    <>
+      <Fault query={list} />
+      <PauseList items={list.data?.items ?? []} />
+    </>
+  );
+}
+
+export function PauseList({ items }: { items: readonly Pause[] }): ReactElement | null {
   const canAct = useCanAct();
-  const { act, problem } = useActions('pauses', 'waiting');
-  const items = list.data?.items ?? [];
-  if (items.length === 0 && problem === null) return <Fault query={list} />;
+  const { act, problem } = useActions('pauses', 'waiting', 'agents');
+  if (items.length === 0 && problem === null) return null;
   return (
     <Panel title="Paused" className="notice">
       {problem}
@@ -77,24 +85,24 @@ export function Pauses(): ReactElement | null {
 
 interface PauseWorkProps {
   /** The one that is proposed. */
-  lane?: Pause['lane'];
+  of?: Scope;
   label?: string;
   children?: string;
 }
 
 /** The button that asks what to pause. */
-export function PauseWork({ lane = null, label, children = 'Pause work…' }: PauseWorkProps): ReactElement | null {
+export function PauseWork({ of = {}, label, children = 'Pause work…' }: PauseWorkProps): ReactElement | null {
   if (!useCanAct()) return null;
   return (
-    <DialogButton aria-label={label} dialog={(close) => <PauseForm lane={lane} onClose={close} />}>
+    <DialogButton aria-label={label} dialog={(close) => <PauseForm of={of} onClose={close} />}>
       {children}
     </DialogButton>
   );
 }
 
-function PauseForm({ lane, onClose }: { lane: Pause['lane']; onClose: () => void }): ReactElement {
+function PauseForm({ of, onClose }: { of: Scope; onClose: () => void }): ReactElement {
   const queries = useQueryClient();
-  const [scope, setScope] = useState<Scope>({ lane });
+  const [scope, setScope] = useState(of);
   return (
     <Confirm
       title={`Pause ${scopeText(scope)}?`}

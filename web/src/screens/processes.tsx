@@ -183,7 +183,7 @@ function Slots({ worker: { name, state, lanes, running } }: { worker: Worker }):
             {lane}: {inUse} of {slots} slots in use
             {state === 'running' && (
               <span className="end">
-                <PauseWork lane={lane as Pause['lane']} label={`Pause lane ${lane}… (${name})`}>
+                <PauseWork of={{ lane: lane as Pause['lane'] }} label={`Pause lane ${lane}… (${name})`}>
                   Pause lane…
                 </PauseWork>
               </span>
