@@ -15,6 +15,7 @@ import { SafeText } from '../parts/safe-text.tsx';
 import { SessionLink, Words } from '../parts/short-key.tsx';
 import { WhyText } from '../parts/why-text.tsx';
 import { ApprovalCard } from './approval-details.tsx';
+import { ExternalCalls } from './external-calls.tsx';
 import { ModelBlocks } from './model-blocks.tsx';
 import { Pauses, PauseWork } from './pauses.tsx';
 
@@ -106,12 +107,18 @@ const ROW: readonly PlainColumn<Waiting>[] = [
   },
 ];
 
+/** What is waited for, where a person or a program has to answer it. */
+const CARDS: Readonly<Record<string, (item: Waiting) => ReactElement>> = {
+  approval: ({ why }) => (why.by === null ? <SafeText text={why.text} /> : <ApprovalCard id={why.by} />),
+  external_tool: ({ sessionKey, why }) => <ExternalCalls sessionKey={sessionKey} why={why.text} />,
+};
+
 /** All that waits for one reason. */
 function Group({ code, items, isWhole }: { code: string; items: Waiting[]; isWhole: boolean }): ReactElement {
   const [isOpen, setOpen] = useState(false);
   const words = WAIT_WORDS[code as WaitCode];
   const shown = isOpen ? items : items.slice(0, SHOWN);
-  const isAsked = code === 'approval';
+  const card = CARDS[code];
   return (
     <section className="panel" aria-label={code}>
       <div className="row">
@@ -125,18 +132,18 @@ function Group({ code, items, isWhole }: { code: string; items: Waiting[]; isWho
           {code}
         </Link>
       </div>
-      {isAsked ? (
+      {card !== undefined ? (
         <ul className="items">
-          {shown.map(({ id, sessionKey, text, why }) => (
-            <li key={id} className="asked">
+          {shown.map((item) => (
+            <li key={item.id} className="asked">
               <div className="asked-words">
-                <SessionLink sessionKey={sessionKey} />
-                <Words text={text} />
+                <SessionLink sessionKey={item.sessionKey} />
+                <Words text={item.text} />
                 <span className="soft">
-                  since <Age at={why.since} />
+                  since <Age at={item.why.since} />
                 </span>
               </div>
-              {why.by === null ? <SafeText text={why.text} /> : <ApprovalCard id={why.by} />}
+              {card(item)}
             </li>
           ))}
         </ul>
