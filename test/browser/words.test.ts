@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Entry } from '../../web/src/api.ts';
 import { rowsOf, shownRows } from '../../web/src/format/conversation.ts';
-import { argumentsLine, callsLine, lineOf, runsOf, type NamedCall } from '../../web/src/words/calls.ts';
+import { callsLine, runsOf, type NamedCall } from '../../web/src/words/calls.ts';
 import { textUntil } from '../../web/src/format/long-text.ts';
 import { sendersOf } from '../../web/src/format/prompt-text.ts';
 import { piecesOf } from '../../web/src/format/visible-text.ts';
@@ -10,15 +10,6 @@ import { containerDepth, isDeeper } from '../../web/src/words/depth.ts';
 
 const calls = (count: number, name: string, state: NamedCall['state'] = 'done'): NamedCall[] =>
   Array.from({ length: count }, () => ({ name, state }));
-
-test('a call is one line: its most telling argument, or all of them as JSON', () => {
-  expect(argumentsLine({ timeoutMs: 5, command: '\n  echo a\necho b' })).toBe('echo a');
-  expect(argumentsLine({ note: 'only one' })).toBe('only one');
-  expect(argumentsLine({ n: 1, of: [2] })).toBe('{"n":1,"of":[2]}');
-  expect(argumentsLine('{"cut')).toBe('{"cut');
-  expect(argumentsLine({})).toBe('');
-  expect(lineOf('x'.repeat(1_000))).toBe(`${'x'.repeat(300)}…`);
-});
 
 test('many calls are one line: their number, their tools, and how many did not end well', () => {
   expect(callsLine([...calls(36, 'exec'), ...calls(2, 'exec', 'failed')])).toBe('38 calls of exec, 2 failed');

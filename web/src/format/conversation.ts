@@ -1,6 +1,6 @@
 // A transcript as a conversation: what was said, and each tool call with its result.
 import type { Entry, ListedTurn } from '../api.ts';
-import { callMs, runsOf, type CallWait, type NamedCall } from '../words/calls.ts';
+import { callMs, runsOf, type CallWait, type CallWords, type NamedCall } from '../words/calls.ts';
 
 export type EntryContent = Entry['content'][number];
 
@@ -18,6 +18,7 @@ export interface Call extends NamedCall {
   /** null: there is no result yet. */
   result: PartPlace | null;
   ms: number | null;
+  words: CallWords;
   /** Of a call that waits. */
   waitsFor: CallWait;
 }
@@ -137,16 +138,23 @@ function idOf(block: EntryContent): string {
 
 function withResult(call: Call, entry: Entry, results: readonly PartPlace[]): Call {
   const result = results.find(({ block }) => idOf(block) === call.id);
-  return result === undefined ? call : { ...call, ...factsOf(entry, result), result };
+  return result === undefined ? call : { ...call, ...factsOf(entry, result, call.words), result };
 }
 
 /** How a call ended, and how long it took; of one that is not kept, what its result says. */
-function factsOf({ calls }: Entry, { block }: PartPlace): Pick<Call, 'id' | 'state' | 'ms' | 'waitsFor'> {
+function factsOf(
+  { calls }: Entry,
+  { block }: PartPlace,
+  before: CallWords = { input: null, result: null },
+): Pick<Call, 'id' | 'state' | 'ms' | 'words' | 'waitsFor'> {
   const id = idOf(block);
   const known = calls.find((call) => call.id === id);
-  if (known !== undefined) return { id, state: known.state, ms: callMs(known.state, known), waitsFor: known.waitsFor };
-  const state = block.type === 'tool_use' ? 'unknown' : block['is_error'] === true ? 'failed' : 'done';
-  return { id, state, ms: null, waitsFor: null };
+  const isUse = block.type === 'tool_use';
+  const words = { ...before, [isUse ? 'input' : 'result']: known?.words ?? null };
+  if (known !== undefined)
+    return { id, state: known.state, ms: callMs(known.state, known), words, waitsFor: known.waitsFor };
+  const state = isUse ? 'unknown' : block['is_error'] === true ? 'failed' : 'done';
+  return { id, state, ms: null, words, waitsFor: null };
 }
 
 /** The texts of a result, which can have images, too. */

@@ -1,6 +1,7 @@
 // Links to a turn, a session and an agent, by what a person knows them by.
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
+import type { Session } from '../api.ts';
 import { SafeText } from './safe-text.tsx';
 
 /** `turn 1a2b3c` */
@@ -17,6 +18,19 @@ export function AgentLink({ id }: { id: string }): ReactElement {
     <Link to="/agents/$id" params={{ id }}>
       {id}
     </Link>
+  );
+}
+
+/** The title of a session as a heading, and its key beside it; before it is read, the key. */
+export function SessionName({ session, sessionKey }: { session: Session | undefined; sessionKey: string }) {
+  if (session === undefined) return <SafeText text={sessionKey} />;
+  return (
+    <>
+      <SafeText text={session.title} />{' '}
+      <small className="soft mono">
+        <SafeText text={session.key} />
+      </small>
+    </>
   );
 }
 

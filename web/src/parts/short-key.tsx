@@ -1,5 +1,5 @@
-// The key of a session where room is short: without the beginning that all keys of an agent share,
-// and cut in the middle. The whole key is read aloud, and shown under the pointer.
+// A session where room is short: its title, or else its key without the beginning that all keys of
+// an agent share, cut in the middle. The whole key is read aloud, and shown under the pointer.
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { SafeText } from './safe-text.tsx';
@@ -8,10 +8,23 @@ const SHARED = /^agent:[^:]+:(?=.)/;
 /** The end by which keys differ. */
 const LAST = /.{1,10}$/su;
 
-export function SessionLink({ sessionKey }: { sessionKey: string }): ReactElement {
+interface SessionLinkProps {
+  sessionKey: string;
+  /** Absent: not known. That of a session without any name is the end of its key. */
+  title?: string | null | undefined;
+}
+
+export function SessionLink({ sessionKey, title }: SessionLinkProps): ReactElement {
   const shared = SHARED.exec(sessionKey)?.[0] ?? '';
   const own = sessionKey.slice(shared.length);
   const [tail = ''] = LAST.exec(own) ?? [];
+  if (title != null && !sessionKey.endsWith(title))
+    return (
+      <Link to="/sessions/$key" params={{ key: sessionKey }} title={sessionKey} className="short-key">
+        <SafeText text={title} />
+        <span className="hidden-visually"> {sessionKey}</span>
+      </Link>
+    );
   return (
     <Link
       to="/sessions/$key"

@@ -270,12 +270,6 @@ function commandOf(text: string): { head: string; command: string; others: strin
   }
 }
 
-/** A call in one line. */
-export function callLine(shown: string): string {
-  return (commandOf(shown)?.command ?? shown.slice(shown.indexOf('\n') + 1)).slice(0, LINE_CHARS);
-}
-const LINE_CHARS = 300;
-
 /**
  * A call, a command as one. It stands in the order in which it is stored: no letter of another
  * script changes how the others are shown.

@@ -9,7 +9,7 @@ import type { List } from '../parts/list.ts';
 import { ListScreen } from '../parts/list-screen.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { SessionLink, Words } from '../parts/short-key.tsx';
-import { ApprovalDetails, ApprovalStatus, callLine, RequestLink, rereadApprovalsMs } from './approval-details.tsx';
+import { ApprovalDetails, ApprovalStatus, RequestLink, rereadApprovalsMs } from './approval-details.tsx';
 
 type Status = NonNullable<NonNullable<Parameters<typeof api.listApprovals>[0]>['status']>;
 
@@ -20,12 +20,12 @@ const COLUMNS: readonly Column<Approval>[] = [
   {
     title: 'Session',
     width: 'minmax(140px, 2fr)',
-    cell: ({ sessionKey }) => <SessionLink sessionKey={sessionKey} />,
+    cell: ({ sessionKey, sessionTitle }) => <SessionLink sessionKey={sessionKey} title={sessionTitle} />,
   },
   {
     title: 'Input',
     width: 'minmax(160px, 3fr)',
-    cell: ({ shown }) => <Words text={callLine(shown)} />,
+    cell: ({ title }) => <Words text={title} />,
   },
   { title: 'Why', width: '120px', yields: true, cell: ({ reasons }) => <SafeText text={reasons.join(', ')} /> },
   { title: 'Asked', width: '92px', yields: true, cell: ({ requestedAt }) => <Age at={requestedAt} /> },

@@ -35,7 +35,7 @@ const COLUMNS: readonly Column<Delivery>[] = [
     title: 'Session',
     yields: true,
     width: 'minmax(120px, 2fr)',
-    cell: ({ sessionKey }) => <SessionLink sessionKey={sessionKey} />,
+    cell: ({ sessionKey, sessionTitle }) => <SessionLink sessionKey={sessionKey} title={sessionTitle} />,
   },
   { title: 'Channel', width: '90px', yields: true, cell: ({ channel }) => <SafeText text={channel} /> },
   {

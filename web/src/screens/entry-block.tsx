@@ -165,10 +165,10 @@ function EntryTools({ sessionKey, entry, last, onFork, children }: ToolsProps): 
 }
 
 function CallLine({ call, sessionKey }: { call: Call; sessionKey: string }): ReactElement {
-  const { id, name, state, waitsFor, ms, use, result } = call;
+  const { id, name, state, waitsFor, ms, words, use, result } = call;
   return (
     <ToolLine
-      {...{ id, name, state, waitsFor, ms }}
+      {...{ id, name, state, waitsFor, ms, words }}
       input={use?.block['input']}
       result={result === null ? undefined : resultText(result.block)}
     >

@@ -136,14 +136,14 @@ const NAMES = { message: 'Message', reply: 'Reply', error: 'Error' } as const;
 const TONES = { message: undefined, reply: 'live', error: 'bad' } as const;
 
 function Hit({ hit }: { hit: SearchHit }): ReactElement {
-  const { kind, sessionKey, sessionLabel, at, snippet, entryState } = hit;
+  const { kind, sessionTitle, at, snippet, entryState } = hit;
   return (
     <li>
       <PathLink href={hitHref(hit)}>
         <span className="row">
           <Chip tone={TONES[kind]}>{NAMES[kind]}</Chip>
           <strong>
-            <SafeText text={sessionLabel ?? sessionKey.replace(/^agent:main:/, '')} />
+            <SafeText text={sessionTitle} />
           </strong>
           <span className="soft">
             <Age at={at} />

@@ -6,8 +6,8 @@ import type { ReactElement } from 'react';
 import { api } from '../api.ts';
 import { useCanAct } from '../me.ts';
 import { Status } from '../parts/bits.tsx';
+import { SessionName } from '../parts/links.tsx';
 import { NoData } from '../parts/loading.tsx';
-import { SafeText } from '../parts/safe-text.tsx';
 import { PanelHead } from '../parts/side-panel.tsx';
 import { Composer } from './composer.tsx';
 import { Transcript } from './transcript.tsx';
@@ -22,7 +22,7 @@ export function SessionPanel({ sessionKey, onClose }: { sessionKey: string; onCl
       <PanelHead onClose={onClose}>
         <h2 id="opened">
           <Link to="/sessions/$key" params={{ key: sessionKey }}>
-            <SafeText text={data?.label ?? sessionKey} />
+            <SessionName session={data} sessionKey={sessionKey} />
           </Link>
         </h2>
         {data !== undefined && <Status status={data.why == null ? data.status : 'waiting'} />}

@@ -7,7 +7,7 @@ import { api, type Session } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { Age, Cost, Facts, Status } from '../parts/bits.tsx';
 import { ContextBar } from '../parts/context-bar.tsx';
-import { KeyLink } from '../parts/links.tsx';
+import { KeyLink, SessionName } from '../parts/links.tsx';
 import { Fault, Loading } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { Tags } from '../parts/tags.tsx';
@@ -45,7 +45,7 @@ export function SessionScreen(): ReactElement {
       <div className="session-words">
         <div className="row">
           <h1>
-            <SafeText text={data?.label ?? key} />
+            <SessionName session={data} sessionKey={key} />
           </h1>
           {data !== undefined && <Status status={data.why == null ? data.status : 'waiting'} />}
           {data !== undefined && !isViewer && (

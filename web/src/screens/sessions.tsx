@@ -43,13 +43,13 @@ const SESSIONS: List<Session> = {
       title: 'Session',
       width: 'minmax(100px, 2fr)',
       isClear: true,
-      cell: ({ key }) => <SessionLink sessionKey={key} />,
+      cell: ({ key, title }) => <SessionLink sessionKey={key} title={title} />,
     },
     {
       title: 'First words',
       width: 'minmax(120px, 3fr)',
       isClear: true,
-      cell: ({ label, firstWords }) => <Words text={label ?? firstWords} />,
+      cell: ({ firstWords }) => <Words text={firstWords} />,
     },
     {
       title: 'Last words',

@@ -28,7 +28,7 @@ export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
     title: 'Session',
     width: 'minmax(104px, 2fr)',
     isClear: true,
-    cell: ({ sessionKey }) => <SessionLink sessionKey={sessionKey} />,
+    cell: ({ sessionKey, sessionTitle }) => <SessionLink sessionKey={sessionKey} title={sessionTitle} />,
   },
   {
     title: 'First words',

@@ -3,14 +3,14 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useMemo, type ReactElement } from 'react';
-import { exactApi, type Entry, type Turn } from '../api.ts';
+import { api, type Entry, type Turn } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { durationText, lengthMs } from '../format/time.ts';
 import { Chip, Cost, Empty, Status } from '../parts/bits.tsx';
 import { Panel } from '../parts/panel.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { useFirst } from '../parts/show-more.tsx';
-import { callMs, type CallState } from '../words/calls.ts';
+import { callMs, type CallState, type CallWords } from '../words/calls.ts';
 import { ToolLine } from '../words/tool-line.tsx';
 import { LoadedDetails } from './tool-details.tsx';
 
@@ -21,12 +21,12 @@ type Tool = Step['tools'][number];
 const STEPS_SHOWN = 20;
 /** A step has at most two entries: the answer and the results. */
 const ENTRIES = 4 * STEPS_SHOWN;
-/** More than a line has room for. */
-const PART_CHARS = 300;
+/** Of the entries, only the words of their calls are shown. */
+const PART_CHARS = 1;
 
 export function Steps({ turn }: { turn: Turn }): ReactElement {
   const { first, more } = useFirst(turn.steps, STEPS_SHOWN);
-  const parts = useParts(turn, first.length);
+  const words = useWords(turn, first.length);
   const calls = first.flatMap((step) => step.calls);
   if (turn.steps.length === 0) return <Empty>The turn has made no step yet.</Empty>;
   return (
@@ -48,8 +48,7 @@ export function Steps({ turn }: { turn: Turn }): ReactElement {
                   state={stateOf(tool, turn)}
                   waitsFor={tool.waitsFor}
                   ms={callMs(stateOf(tool, turn), tool)}
-                  input={parts.get(tool.callId)?.input}
-                  result={parts.get(tool.callId)?.result}
+                  words={words.get(tool.callId) ?? UNSAID}
                   details={() => <LoadedDetails id={turn.id} callId={tool.callId} />}
                 />
               ))}
@@ -111,20 +110,14 @@ function stateOf({ status }: Tool, { endedAt }: Turn): CallState {
   return endedAt === null ? 'running' : 'unknown';
 }
 
-interface Part {
-  input?: unknown;
-  result?: string;
-}
+const UNSAID: CallWords = { input: null, result: null };
 
-/**
- * The beginnings of the arguments and the results, by the ids of their calls. They are read as far
- * as the steps are shown.
- */
-function useParts({ id, stepCount, endedAt }: Turn, shown: number): ReadonlyMap<string, Part> {
+/** The words of calls by their ids. They are read as far as the steps are shown. */
+function useWords({ id, stepCount, endedAt }: Turn, shown: number): ReadonlyMap<string, CallWords> {
   const { data, hasNextPage, isFetching, fetchNextPage } = useInfiniteQuery({
     queryKey: ['turn', id, 'entries', endedAt ?? stepCount],
     queryFn: ({ pageParam, signal }) =>
-      exactApi.listTurnEntries({ id, partChars: PART_CHARS, limit: ENTRIES, cursor: pageParam }, { signal }),
+      api.listTurnEntries({ id, partChars: PART_CHARS, limit: ENTRIES, cursor: pageParam }, { signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
   });
@@ -133,21 +126,13 @@ function useParts({ id, stepCount, endedAt }: Turn, shown: number): ReadonlyMap<
   useEffect(() => {
     if (isBehind && hasNextPage && !isFetching) void fetchNextPage();
   }, [isBehind, hasNextPage, isFetching, fetchNextPage]);
-  return useMemo(() => partsOf(data?.pages.flatMap(({ items }) => items) ?? []), [data]);
+  return useMemo(() => wordsOf(data?.pages.flatMap(({ items }) => items) ?? []), [data]);
 }
 
-function partsOf(entries: readonly Entry[]): Map<string, Part> {
-  const parts = new Map<string, Part>();
-  for (const block of entries.flatMap(({ content }) => content)) {
-    const { type, id, input, tool_use_id: of, content } = block as Record<string, unknown>;
-    if (type === 'tool_use' && typeof id === 'string') parts.set(id, { ...parts.get(id), input });
-    if (type === 'tool_result' && typeof of === 'string') parts.set(of, { ...parts.get(of), result: textOf(content) });
-  }
-  return parts;
-}
-
-function textOf(content: unknown): string {
-  if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return '';
-  return content.map((part: { text?: unknown }) => (typeof part.text === 'string' ? part.text : '')).join('\n');
+function wordsOf(entries: readonly Entry[]): Map<string, CallWords> {
+  const found = new Map<string, CallWords>();
+  for (const { kind, calls } of entries)
+    for (const { id, words } of calls)
+      found.set(id, { ...(found.get(id) ?? UNSAID), [kind === 'answer' ? 'input' : 'result']: words });
+  return found;
 }

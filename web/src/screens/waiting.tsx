@@ -42,7 +42,7 @@ const WAITING: List<Waiting> = {
       title: 'Session',
       width: 'minmax(120px, 2fr)',
       isClear: true,
-      cell: ({ sessionKey }) => <SessionLink sessionKey={sessionKey} />,
+      cell: ({ sessionKey, sessionTitle }) => <SessionLink sessionKey={sessionKey} title={sessionTitle} />,
     },
     { title: 'Text', width: 'minmax(160px, 3fr)', isClear: true, cell: ({ text }) => <Words text={text} /> },
     { title: 'Why', width: 'minmax(200px, 4fr)', isClear: true, cell: ({ why }) => <WhyText why={why} /> },
@@ -96,7 +96,11 @@ function groupsOf(items: readonly Waiting[]): [string, Waiting[]][] {
 }
 
 const ROW: readonly PlainColumn<Waiting>[] = [
-  { title: 'Session', className: 'key-cell', cell: ({ sessionKey }) => <SessionLink sessionKey={sessionKey} /> },
+  {
+    title: 'Session',
+    className: 'key-cell',
+    cell: ({ sessionKey, sessionTitle }) => <SessionLink sessionKey={sessionKey} title={sessionTitle} />,
+  },
   { title: 'Text', isClear: true, cell: ({ text }) => <Words text={text} /> },
   { title: 'Why', isClear: true, cell: ({ why }) => <SafeText text={why.text} /> },
   { title: 'Since', className: 'nowrap', cell: ({ why }) => <Age at={why.since} /> },
@@ -137,7 +141,7 @@ function Group({ code, items, isWhole }: { code: string; items: Waiting[]; isWho
           {shown.map((item) => (
             <li key={item.id} className="asked">
               <div className="asked-words">
-                <SessionLink sessionKey={item.sessionKey} />
+                <SessionLink sessionKey={item.sessionKey} title={item.sessionTitle} />
                 <Words text={item.text} />
                 <span className="soft">
                   since <Age at={item.why.since} />

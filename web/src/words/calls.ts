@@ -1,8 +1,6 @@
-// Tool calls in words: what a call does and what came out of it in one line, and many of them as
-// one.
+// Tool calls in words: many of them in one line.
 import type { Entry } from '../api.ts';
 import { namedCountText } from '../format/amounts.ts';
-import { shortened } from '../format/long-text.ts';
 import { lengthMs } from '../format/time.ts';
 
 type EntryCall = Entry['calls'][number];
@@ -15,27 +13,10 @@ export function callMs(state: CallState, { startedAt, endedAt }: Pick<EntryCall,
   return state === 'unknown' || state === 'skipped' || startedAt === null ? null : lengthMs(startedAt, endedAt);
 }
 
-const LINE_CHARS = 300;
-
-/** Arguments that say what a call does, the most telling first. */
-const TELLING = ['command', 'cmd', 'file_path', 'path', 'pattern', 'query', 'url', 'task', 'message', 'text', 'name'];
-
-/** What a call does, in one line: its most telling argument, or all of them as JSON. */
-export function argumentsLine(input: unknown): string {
-  if (typeof input === 'string') return lineOf(input);
-  if (typeof input !== 'object' || input === null) return '';
-  const fields = input as Readonly<Record<string, unknown>>;
-  const telling = TELLING.map((name) => fields[name]).find((value) => typeof value === 'string');
-  const values = Object.values(fields);
-  const only = values.length === 1 && typeof values[0] === 'string' ? values[0] : undefined;
-  if (values.length === 0) return '';
-  return lineOf((telling as string | undefined) ?? only ?? JSON.stringify(input));
-}
-
-/** The first line of a text that has words. */
-export function lineOf(text: string): string {
-  const line = /^\s*([^\n]*)/.exec(text.slice(0, 4 * LINE_CHARS))?.[1] ?? '';
-  return shortened(line.trim(), LINE_CHARS);
+/** What a call does and what came out of it, each in one line; null: nothing is known of it. */
+export interface CallWords {
+  input: string | null;
+  result: string | null;
 }
 
 export interface NamedCall {

@@ -3,7 +3,7 @@ import type { ReactElement, ReactNode } from 'react';
 import { isWrittenNumber, parseKeepingIntegers } from '../format/json-text.ts';
 import { durationText } from '../format/time.ts';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
-import { argumentsLine, lineOf, type CallState, type CallWait } from './calls.ts';
+import type { CallState, CallWait, CallWords } from './calls.ts';
 import { JsonTree } from './json-tree.tsx';
 import { useKept } from './kept.ts';
 
@@ -35,6 +35,7 @@ export interface ToolLineProps {
   waitsFor?: CallWait | undefined;
   /** How long it took; null: not known. */
   ms?: number | null | undefined;
+  words: CallWords;
   /** The arguments as a value, or the beginning of their JSON; undefined: not known. */
   input?: unknown;
   /** The text of the result; undefined: there is none yet, or it is not known. */
@@ -48,7 +49,7 @@ export interface ToolLineProps {
 }
 
 export function ToolLine(props: ToolLineProps): ReactElement {
-  const { id, name, state, waitsFor, ms, input, result, details, children } = props;
+  const { id, name, state, waitsFor, ms, words, input, result, details, children } = props;
   const [isOpen, setOpen] = useKept(`call ${id}`, state === 'failed');
   const { icon, word, tone } = STATES[state];
   return (
@@ -66,11 +67,11 @@ export function ToolLine(props: ToolLineProps): ReactElement {
           <SafeText text={name} />
         </span>
         <span className="tool-words mono">
-          <SafeText text={argumentsLine(input)} />
-          {result !== undefined && (
+          <SafeText text={words.input ?? ''} />
+          {words.result !== null && (
             <>
               <span className="soft"> → </span>
-              <SafeText text={lineOf(result)} />
+              <SafeText text={words.result} />
             </>
           )}
         </span>
