@@ -50,9 +50,7 @@ export function AttentionList(): ReactElement {
                 <SafeText text={item.text} />
               </PathLink>
               {(at < EXPLAINED || isWhole || item.mark !== null) && (
-                <p className="soft">
-                  {item.mark === null ? <Advice entry={item} /> : <MarkText mark={item.mark} />}
-                </p>
+                <p className="soft">{item.mark === null ? <Advice entry={item} /> : <MarkText mark={item.mark} />}</p>
               )}
             </div>
             {item.since !== null && (
