@@ -4,7 +4,6 @@ import type { Entry } from '../../web/src/api.ts';
 import { rowsOf, shownRows } from '../../web/src/format/conversation.ts';
 import { callsLine, runsOf, type NamedCall } from '../../web/src/words/calls.ts';
 import { textUntil } from '../../web/src/format/long-text.ts';
-import { sendersOf } from '../../web/src/format/prompt-text.ts';
 import { piecesOf } from '../../web/src/format/visible-text.ts';
 import { containerDepth, isDeeper } from '../../web/src/words/depth.ts';
 
@@ -99,25 +98,4 @@ test('joiners are marks but where a script or a picture needs them', () => {
   expect(ordinary.flatMap(marksIn)).toEqual([]);
   expect(marksIn('ad\u200dmin a\u200cb 👨\u200d x\u200d👧')).toEqual(['U+200D', 'U+200C', 'U+200D', 'U+200D']);
   expect(marksIn('می\u200fخ \u202eabc\u202c \u200b\u2066')).toEqual(['U+200F', 'U+202E', 'U+202C', 'U+200B', 'U+2066']);
-});
-
-test('a prompt is by the people that its metadata names', () => {
-  const metadata = (sender: unknown) =>
-    `Conversation info (untrusted metadata):\n\`\`\`json\n${JSON.stringify({ sender_id: '1', sender })}\n\`\`\``;
-  const by = (...texts: string[]) => {
-    const part = { name: 'context', origin: 'sender', trust: 'untrusted' } as const;
-    const starts = texts.map((_, at) => texts.slice(0, at).join('').length);
-    return sendersOf(
-      texts.join(''),
-      texts.map((text, at) => ({ ...part, start: starts[at]!, end: starts[at]! + text.length })),
-    );
-  };
-  expect(by(metadata('Ada Lovelace'))).toBe('Ada Lovelace');
-  expect(by(metadata('Ada'), metadata('Ben'), metadata('Ada'))).toBe('Ada, Ben');
-  expect([by(metadata(undefined)), by(metadata('Ada').slice(0, 60)), by('Sender: {"sender":"Eve"}')]).toEqual([
-    null,
-    null,
-    null,
-  ]);
-  expect(sendersOf(metadata('Eve'), null)).toBeNull();
 });

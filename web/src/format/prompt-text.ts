@@ -63,25 +63,3 @@ function labelOf({ name }: PromptPart, text: string): string | null {
   const label = name === 'context' ? CONTEXTS.find(([start]) => text.startsWith(start))?.[1] : LABELS[name];
   return label ?? name.replaceAll('-', ' ');
 }
-
-/** Names of people that are shown together. */
-const SENDERS_MAX = 3;
-
-/**
- * Who sent the messages of a prompt, by the metadata that the service put before them; null: not
- * known.
- */
-export function sendersOf(text: string, parts: readonly PromptPart[] | null): string | null {
-  const names = (parts ?? []).flatMap(({ name, start, end }) => {
-    const json =
-      name === 'context' ? /^Conversation info[^\n]*\n```json\n([^`]*)/.exec(text.slice(start, end))?.[1] : undefined;
-    try {
-      const { sender } = JSON.parse(json ?? '{}') as { sender?: unknown };
-      return typeof sender === 'string' ? [sender] : [];
-    } catch {
-      return [];
-    }
-  });
-  const different = [...new Set(names)];
-  return different.length === 0 || different.length > SENDERS_MAX ? null : different.join(', ');
-}

@@ -20,7 +20,7 @@ export function SessionLink({ sessionKey, title }: SessionLinkProps): ReactEleme
   const [tail = ''] = LAST.exec(own) ?? [];
   if (title != null && !sessionKey.endsWith(title))
     return (
-      <Link to="/sessions/$key" params={{ key: sessionKey }} title={sessionKey} className="short-key">
+      <Link to="/sessions/$key" params={{ key: sessionKey }} title={sessionKey} className="row-words">
         <SafeText text={title} />
         <span className="hidden-visually"> {sessionKey}</span>
       </Link>

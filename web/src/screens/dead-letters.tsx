@@ -27,12 +27,10 @@ const TurnPanel = lazy(async () => ({ default: (await import('./turn-panel.tsx')
 const route = getRouteApi('/app/dead-letters');
 
 const GROUPS_MAX = 200;
-/** Of each group are open at first; the words of their letters are read then. */
+/** So many groups are open at first. */
 const OPEN_AT_FIRST = 3;
 /** Of those with one message, before more are asked for. */
 const LETTERS_SHOWN = 5;
-/** As many turns or deliveries are read for their words. */
-const WORDS_MAX = 100;
 /** Redriven letters call the model again: slowly enough to see the results. */
 const PER_SECOND = 5;
 
@@ -194,7 +192,6 @@ function Group(props: GroupProps): ReactElement {
   const { kind, code, count, letters } = group;
   const canAct = useCanAct();
   const [isOpen, setOpen] = useState(isOpenAtFirst);
-  const words = useWords(group, isOpen);
   const ask = (verb: Asked['verb']): void => onAsk({ verb, name: code, count, of: { kind, code } });
   return (
     <section className="panel" aria-label={code}>
@@ -230,37 +227,15 @@ function Group(props: GroupProps): ReactElement {
         </summary>
         {isOpen &&
           clustersOf(letters, ({ reason }) => reason).map((cluster) => (
-            <Cluster key={cluster[0]!.id} {...props} cluster={cluster} words={words} />
+            <Cluster key={cluster[0]!.id} {...props} cluster={cluster} />
           ))}
       </details>
     </section>
   );
 }
 
-interface LetterWords {
-  text: string | null;
-  person: string | null;
-}
-
-/** What the people had said, by the ids of turns and deliveries; read when the group is open. */
-function useWords({ kind, code }: DeadLetterGroup, isOpen: boolean): ReadonlyMap<string, LetterWords> {
-  const { data } = useQuery({
-    queryKey: ['dead-letters', 'words', kind, code],
-    queryFn: async () => {
-      if (kind === 'delivery') {
-        const { items } = await api.listDeliveries({ status: ['failed', 'expired', 'unknown'], limit: WORDS_MAX });
-        return items.map(({ id, payload }) => [id, { text: payload.text ?? null, person: null }] as const);
-      }
-      const { items } = await api.listTurns({ code, steps: 'none', limit: WORDS_MAX });
-      return items.map(({ id, firstWords, person }) => [id, { text: firstWords, person }] as const);
-    },
-    enabled: isOpen,
-  });
-  return new Map(data);
-}
-
 /** Letters whose messages differ in ids and numbers only. */
-function Cluster(props: GroupProps & { cluster: Letter[]; words: ReadonlyMap<string, LetterWords> }): ReactElement {
+function Cluster(props: GroupProps & { cluster: Letter[] }): ReactElement {
   const { cluster, selected, setSelected } = props;
   const canAct = useCanAct();
   const { first, more } = useFirst(cluster, LETTERS_SHOWN);
@@ -302,11 +277,10 @@ function Cluster(props: GroupProps & { cluster: Letter[]; words: ReadonlyMap<str
   );
 }
 
-function LetterRow(props: GroupProps & { letter: Letter; words: ReadonlyMap<string, LetterWords> }): ReactElement {
-  const { letter, words, selected, setSelected, openedId, show, onAsk } = props;
-  const { id, turnId, deliveryId, sessionKey, code, createdAt } = letter;
+function LetterRow(props: GroupProps & { letter: Letter }): ReactElement {
+  const { letter, selected, setSelected, openedId, show, onAsk } = props;
+  const { id, title, turnId, sessionKey, sessionTitle, code, createdAt } = letter;
   const canAct = useCanAct();
-  const said = words.get(deliveryId ?? turnId ?? '');
   const end = (turnId ?? id).slice(-6);
   return (
     <li className="letter" aria-current={openedId === id || undefined}>
@@ -319,10 +293,9 @@ function LetterRow(props: GroupProps & { letter: Letter; words: ReadonlyMap<stri
         />
       )}
       <button type="button" className="letter-words" onClick={() => show(id)}>
-        {said?.text == null ? <span className="mono">{end}</span> : <Words text={said.text} />}
+        <Words text={title} />
       </button>
-      <span className="soft">{said?.person != null && <SafeText text={said.person} />}</span>
-      {sessionKey === null ? <span /> : <SessionLink sessionKey={sessionKey} />}
+      {sessionKey === null ? <span /> : <SessionLink sessionKey={sessionKey} title={sessionTitle} />}
       <span className="soft nowrap">
         <Age at={createdAt} />
       </span>

@@ -6,7 +6,6 @@ import type { ReactElement } from 'react';
 import * as CHOICES from '../../../src/client/generated/choices.ts';
 import { api, type Delivery } from '../api.ts';
 import { countText } from '../format/amounts.ts';
-import { beginningOf } from '../format/long-text.ts';
 import { Age, Status } from '../parts/bits.tsx';
 import type { Column } from '../parts/data-table.tsx';
 import { DeliveryDetails } from '../parts/delivery-details.tsx';
@@ -42,7 +41,7 @@ const COLUMNS: readonly Column<Delivery>[] = [
     title: 'Text',
     width: 'minmax(160px, 4fr)',
     isClear: true,
-    cell: ({ payload }) => <Words text={beginningOf(payload.text ?? '', 200)} />,
+    cell: ({ title }) => <Words text={title} />,
   },
   { title: 'Attempts', width: '76px', isNumber: true, yields: true, cell: ({ attempts }) => attempts },
   { title: 'Created', width: '96px', cell: ({ createdAt }) => <Age at={createdAt} /> },

@@ -3,9 +3,8 @@ import { Link } from '@tanstack/react-router';
 import { memo, useState, type ReactElement, type ReactNode } from 'react';
 import type { Entry } from '../api.ts';
 import { callsAloneOf, imagesOf, resultText, type Call, type RunRow, type SaidRow } from '../format/conversation.ts';
-import { shortened } from '../format/long-text.ts';
-import { sendersOf } from '../format/prompt-text.ts';
 import { clockText, timeText } from '../format/time.ts';
+import { markedText } from '../format/visible-text.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { useSettings } from '../settings.tsx';
@@ -21,16 +20,11 @@ const GONE: Readonly<Record<string, string>> = {
   failed: 'hidden: its turn failed',
 };
 
-const WHO: Readonly<Record<Entry['kind'], string>> = {
-  prompt: 'Person',
-  steer: 'Person, while it worked',
-  answer: 'Agent',
-  results: 'Tools',
-  summary: 'Summary',
-};
-
-/** Of the names of people. */
-const SENDERS_CHARS = 80;
+/** Whose words an entry has. */
+function whoOf({ kind, author }: Entry): string {
+  if (kind === 'summary') return 'Summary';
+  return kind === 'steer' ? `${author.name}, while it worked` : author.name;
+}
 
 interface RowProps {
   sessionKey: string;
@@ -48,9 +42,8 @@ export const SaidBlock = memo(function SaidBlock(
   const { zone } = useSettings();
   const [isRaw, setRaw] = useState(false);
   const isStep = callsAloneOf(row) !== null;
-  const who = WHO[entry.kind];
+  const who = whoOf(entry);
   const firstText = blocks.find(({ block }) => block.type === 'text');
-  const senders = entry.kind === 'prompt' ? sendersOf(textOf(firstText?.block['text']), entry.parts) : null;
   return (
     <article
       className="entry"
@@ -59,7 +52,7 @@ export const SaidBlock = memo(function SaidBlock(
       data-state={entry.state}
       data-step={isStep || undefined}
       data-seq={entry.seq}
-      aria-label={`${who}, ${clockText(entry.createdAt, zone)}, #${entry.seq}`}
+      aria-label={`${markedText(who)}, ${clockText(entry.createdAt, zone)}, #${entry.seq}`}
       aria-posinset={index + 1}
       aria-setsize={count}
       tabIndex={-1}
@@ -67,7 +60,7 @@ export const SaidBlock = memo(function SaidBlock(
       <header>
         {!isStep && (
           <strong>
-            <SafeText text={shortened(senders ?? who, SENDERS_CHARS)} />
+            <SafeText text={who} />
           </strong>
         )}
         {!isStep && (
