@@ -131,6 +131,19 @@ const CAUSES: readonly Cause[] = [
     shows: (page) => [page.getByText(/Its provider refuses connections/)],
   },
   {
+    name: 'wrong-address',
+    make: async (rig) => {
+      await message(rig, 'misled', 'hello');
+      const [sessionId, id] = [await rig.turns.sessionOf('misled'), newId<string>()];
+      const parkText = '127.0.0.1:9/v1/messages answered 404 with a page.';
+      const park = { parkCode: 'model_wrong_address', parkText, parkBy: 'local' };
+      await addTurns(rig, { id, sessionId, status: 'parked', parkSince: now, ...park });
+      await changeSessions(rig, { id: sessionId }, { turnId: id });
+    },
+    problem: /^At the address of the provider local, something else answers; 1 turn waits/,
+    shows: (page) => [page.getByText(/answered 404 with a page/)],
+  },
+  {
     name: 'blocked-model',
     make: async (rig) => {
       await message(rig, 'limited', '[[error: 529 retry-after=600]]', { model: 'anthropic/limited' });
@@ -212,7 +225,7 @@ const CAUSES: readonly Cause[] = [
       const { body } = await rig.post('/v1/crons', CRON);
       await addCronFires(rig, { cronId: body.id, scheduledFor: ago('2 hours'), status: 'missed' });
     },
-    problem: /^A cron missed 1 slot/,
+    problem: /^The cron “report” missed 1 slot/,
     shows: (page) => [
       page.getByRole('heading', { name: /report/ }),
       page.getByRole('region', { name: 'Last runs' }).getByText('missed').first(),
@@ -242,7 +255,7 @@ const LOST: Cause = {
   shows: (page) => [page.getByText('lock_of_lost_worker')],
 };
 
-test('a problem is seen within 10 s, and each of 15 causes with at most three clicks from the overview', async () => {
+test('a problem is seen within 10 s, and each of 16 causes with at most three clicks from the overview', async () => {
   const { page, rig, signIn, open, settle } = dashboard;
   const problemOf = ({ problem }: Cause): Locator =>
     page.getByRole('region', { name: 'Needs attention' }).getByRole('link', { name: problem });
