@@ -57,8 +57,8 @@ test('a session, a turn, a message, a batch and a cron are found by id or key', 
   await signIn();
   await open('/');
   const palette = await seek('sought');
-  await palette.getByRole('option', { name: 'Session agent:main:sought' }).waitFor();
-  await palette.getByRole('option', { name: /^Turn message/ }).waitFor();
+  await palette.getByRole('option', { name: /^Session sought.*agent:main:sought/ }).waitFor();
+  await palette.getByRole('option', { name: /^Turn .*reply: hello/ }).waitFor();
   for (const [text, name] of [
     [turnId, /^Turn/],
     [turnId.slice(-6), /^Turn/],

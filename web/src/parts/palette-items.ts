@@ -92,13 +92,13 @@ const sessionPath = (key: string): string => `/sessions/${encodeURIComponent(key
 
 async function sessionItems(q: string, options: Options): Promise<PaletteItem[]> {
   const { items } = await api.listSessions({ q, limit: FOUND_MAX }, options);
-  return items.map(({ key, label, status }) => thing('Session', key, sessionPath(key), status, label ?? key));
+  return items.map(({ key, title, status }) => thing('Session', key, sessionPath(key), `${status}, ${key}`, title));
 }
 
 async function turnItems(q: string, options: Options): Promise<PaletteItem[]> {
   const { items } = await api.listTurns({ q, steps: 'none', limit: FOUND_MAX }, options);
-  return items.map(({ id, kind, sessionKey, status }) =>
-    thing('Turn', id, `/turns/${id}`, `${status}, ${sessionKey}`, `${kind} ${id.slice(-6)}`),
+  return items.map(({ id, title, sessionTitle, status }) =>
+    thing('Turn', id, `/turns/${id}`, `${status}, ${sessionTitle}`, title),
   );
 }
 

@@ -78,7 +78,12 @@ export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
   { title: 'Started', width: '84px', cell: ({ startedAt }) => <Age at={startedAt} /> },
   { title: 'Ended', width: '96px', isExtra: true, cell: ({ endedAt }) => <Age at={endedAt} /> },
   { title: 'Attempt', width: '70px', isExtra: true, isNumber: true, cell: ({ attempt }) => attempt },
-  { title: 'Worker', width: 'minmax(100px, 1fr)', isExtra: true, cell: ({ worker }) => <SafeText text={worker} /> },
+  {
+    title: 'Worker',
+    width: 'minmax(100px, 1fr)',
+    isExtra: true,
+    cell: ({ workerTitle }) => <SafeText text={workerTitle} />,
+  },
   { title: 'Tags', width: 'minmax(120px, 1fr)', isExtra: true, cell: ({ tags }) => <Tags tags={tags} /> },
   { title: 'Id', width: '290px', isExtra: true, cell: ({ id }) => <span className="mono">{id}</span> },
   {
