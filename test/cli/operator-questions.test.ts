@@ -18,14 +18,26 @@ shareAmongTests(async (onEnd) => {
 /** A cron whose turn fails. */
 async function failAtNight({ ask, look }: Scene): Promise<void> {
   const payload = { kind: 'agentTurn', message: '[[error: 400 message="no such table"]]' };
-  const { id } = await ask('POST', '/v1/crons', { name: 'night-report', schedule: { kind: 'every', everyMs: 3_600_000 }, payload });
+  const { id } = await ask('POST', '/v1/crons', {
+    name: 'night-report',
+    schedule: { kind: 'every', everyMs: 3_600_000 },
+    payload,
+  });
   await ask('POST', `/v1/crons/${id}/run`);
   await look(`/v1/crons/${id}/fires`, ({ items }) => items[0]?.status === 'failed');
 }
 
 /** A worker was lost while it ran a refund. */
 async function refundTwice({ rig, names }: Scene): Promise<void> {
-  const call = { turnId: names['turn']!, step: 1, ordinal: 9, callId: 'twice', name: 'refund', epoch: 1, isIdempotent: false };
+  const call = {
+    turnId: names['turn']!,
+    step: 1,
+    ordinal: 9,
+    callId: 'twice',
+    name: 'refund',
+    epoch: 1,
+    isIdempotent: false,
+  };
   await addToolCalls(rig, { ...call, status: 'unknown', intentAt: now, endedAt: now, unknownAt: now });
 }
 
