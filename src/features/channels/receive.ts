@@ -287,6 +287,7 @@ function logFailure(logger: Logger, shown: Promise<void> | undefined): void {
 async function storeEvent(service: Service, to: To, said: ReceivedMessage | ReceivedReaction): Promise<Stored> {
   const { account, sessionKey } = to;
   const { channel, account: name } = account;
+  const scope = `channel ${channel} ${name}`;
   const key = createHash('sha256')
     .update(JSON.stringify([said, sessionKey]))
     .digest('hex');
@@ -296,25 +297,36 @@ async function storeEvent(service: Service, to: To, said: ReceivedMessage | Rece
       text: cutHead(eventText(said, channel), EVENT_CHARS_MAX),
       contextKey: `${said.kind}:${said.messageId}`,
       trusted: false,
-      idempotency: { scope: `channel ${channel} ${name}`, key, sha256: key },
+      idempotency: { scope, key, sha256: key },
       event: said.kind === 'reaction' ? { type: 'reaction.received', data: reactionData(account, said) } : undefined,
     });
   } catch (error) {
     if (error instanceof UnknownAgentError) return { kind: 'refused', message: error.message };
     if (!isKeyTaken(error)) throw error;
   }
-  if (said.kind === 'reaction') await scoreAnswer(service, account, said);
+  if (said.kind === 'reaction')
+    await scoreAnswer(service, account, said, { scope: `${scope} score`, key, sha256: key });
   return DONE;
 }
 
 /** A thumb at an answer is a score of its turn. */
-async function scoreAnswer({ database }: Service, { channel, account }: BotAccount, said: ReceivedReaction) {
+async function scoreAnswer(
+  { database }: Service,
+  { channel, account }: BotAccount,
+  said: ReceivedReaction,
+  received: KeyedRequest,
+): Promise<void> {
   const { place, sender, messageId: platformId, emoji, isAdded } = said;
   const score = scoreOfEmoji(emoji);
   if (score === null || sender.isBot) return;
   const url = formatChannelUrl({ channel, accountId: account, chatId: place.chatId });
   const author = `${channel}:${sender.id}`;
-  await scoreReaction(database, { id: newId(), url, platformId, score, isAdded, author, source: channel });
+  const reaction = { id: newId<string>(), url, platformId, score, isAdded, author, source: channel };
+  try {
+    await scoreReaction(database, reaction, received);
+  } catch (error) {
+    if (!isKeyTaken(error)) throw error;
+  }
 }
 
 async function storeContext({ database }: Service, account: BotAccount, message: ReceivedMessage): Promise<void> {

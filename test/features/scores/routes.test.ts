@@ -165,5 +165,9 @@ describe('scores', () => {
     expect(await shown()).toMatchObject([{ score: -1 }]);
     await react(['👎'], []);
     expect(await shown()).toEqual([]);
+    // The platform did not learn that its push was received.
+    updateId -= 4;
+    await react([], ['👍']);
+    expect(await shown()).toEqual([]);
   });
 });

@@ -85,7 +85,8 @@ export interface Reaction {
 
 /**
  * Makes the reaction to an answer of a turn a score, or removes it. A score that says something
- * else by now stays when an earlier reaction is taken back.
+ * else by now stays when an earlier reaction is taken back. A reaction counts once, by its key: a
+ * platform that sends it again after the person has taken it back must not bring the score back.
  */
 export const scoreReaction = literalQuery({
   name: 'score-reaction',
@@ -109,7 +110,8 @@ removed as (
 ),
 inserted_events as (
   ${insertEventsSql(SET_SQL, REMOVED_SQL)}
-)
+),
+${keyedSql(`select json_build_object('score', $score::float8)`)}
 select`,
-  values: (reaction: Reaction) => ({ ...reaction, label: null, note: null }),
+  values: (reaction: Reaction, received: KeyedRequest) => ({ ...reaction, ...received, label: null, note: null }),
 });
