@@ -183,10 +183,11 @@ export function titleOfSession({ key, kind, label, channel, person, chat, input 
   const [, agentId = '', ...rest] = key.split(':');
   const own = rest.join(':');
   const where = channel === null || channel === 'api' ? '' : ` · ${channel}`;
-  if (label !== null) return label;
+  const named = lineOf(label);
+  if (named !== null) return named;
   if (kind === 'heartbeat') return `Heartbeat of ${agentId}`;
   if (NAMED_AT_FIRST.includes(kind)) return input === null ? own : titleOfInput(input);
-  const who = kind === 'group' ? chat : (person ?? chat);
+  const who = lineOf(kind === 'group' ? chat : (person ?? chat));
   if (who !== null) return `${who}${where}`;
   if (kind === 'main') return agentId === 'main' ? 'Main session' : `Main session of ${agentId}`;
   return own.startsWith(`${channel}:`) ? `${own.slice(`${channel}:`.length)}${where}` : `${own}${where}`;
