@@ -7,7 +7,7 @@ import { newId } from '../../src/ids.ts';
 import { fires, readNewestFires } from '../../src/features/crons/views.ts';
 import { readPrompts } from '../../src/features/agents/views.ts';
 import { readTaggedUsage, viewTopCosts } from '../../src/features/costs/views.ts';
-import { readTurnTree } from '../../src/features/subagents/turn-tree.ts';
+import { readTurnsBelow } from '../../src/features/subagents/turn-tree.ts';
 import { runs, viewFamily } from '../../src/features/subagents/views.ts';
 import { DEAD_LETTER_GROUPS, readTrends } from '../../src/features/dead-letters/views.ts';
 import { batchItems } from '../../src/features/batches/views/items.ts';
@@ -131,7 +131,7 @@ test.each([
   [FIND_MESSAGES_OF_IDS, [null, null, 50, [newId()]]],
   [FIND_TAGGED_MESSAGES, [null, null, 50, '{"customer":"42"}', null, null]],
   [readSender, [newId(), 'ada', null]],
-  [readTurnTree, [newId()]],
+  [readTurnsBelow, [[newId()], 100]],
   [readTurnRows, [[newId()], true, null]],
   [readMessageRows, [[newId()]]],
   [readDeliveries, [[newId()]]],

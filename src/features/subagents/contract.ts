@@ -95,7 +95,7 @@ export const turnTree = z.strictObject({
           })
           .nullable()
           .describe('The run of the subagent; null: the turn that was asked for'),
-        turn: turn.nullable().describe('The turn with its steps and spans; null: the subagent has begun none'),
+        turn: turn.nullable().describe('The turn with its last steps and spans; null: the subagent has begun none'),
       }),
     )
     .describe('Each turn, followed by those of the subagents that were spawned while it ran, oldest first'),

@@ -1,59 +1,70 @@
 // A turn and the turns of the subagents below it, as one tree: which turns there are, in the order
-// in which a person reads them.
+// in which a person reads them. It is read level by level, so that a family of any size is read no
+// further than it is shown.
 import type { ViewDatabase } from '../../database/page.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
-import { viewTurns } from '../../kernel/views/turns.ts';
+import { cutSteps, viewTurns } from '../../kernel/views/turns.ts';
 import type { TurnTree } from './contract.ts';
 
-/** The most turns that are shown, of one turn the most subagents, of one subagent the most turns. */
+/** The most turns that are shown. */
 const TURNS_MAX = 100;
 const DEPTH_MAX = 10;
 const TASK_CHARS_MAX = 200;
 
-type Place = Omit<TurnTree['items'][number], 'turn'> & { turnId: string | null };
+/** A turn of a subagent, or its run without one. */
+interface Child {
+  parentTurnId: string;
+  run: NonNullable<TurnTree['items'][number]['run']>;
+  turnId: string | null;
+}
 
 /**
  * A subagent belongs to the turn during which it was spawned, and a turn to the run of the subagent
- * during which it began. `path` puts each after the one that it belongs to.
+ * during which it began.
  */
-export const readTurnTree = viewQuery({
-  name: 'turn-tree',
-  purpose: 'Read which turns of subagents belong to a turn ($1), in the order of a tree.',
-  text: `with recursive tree as (
-  select t.id as turn_id, null::uuid as run_id, null::uuid as parent_turn_id, 0 as depth, t.session_id, t.started_at, t.ended_at, array[t.id] as path
-  from holdfast.turns t where t.id = $1
-  union all
-  select own.id, run.id, tree.turn_id, tree.depth + 1, run.child_id, own.started_at, own.ended_at, tree.path || run.id || own.id
-  from tree cross join lateral (
-    select r.* from holdfast.subagent_runs r
-    where r.parent_id = tree.session_id and r.created_at >= tree.started_at and (tree.ended_at is null or r.created_at <= tree.ended_at)
-    order by r.id limit ${TURNS_MAX}
-  ) as run
-  left join lateral (
-    select t.id, t.started_at, t.ended_at from holdfast.turns t
-    where t.session_id = run.child_id and t.started_at >= run.created_at and (run.ended_at is null or t.started_at <= run.ended_at)
-    order by t.id limit ${TURNS_MAX}
-  ) as own on true
-  where tree.depth < ${DEPTH_MAX}
-),
-shown as (select * from tree order by depth, path limit ${TURNS_MAX + 1})
-select shown.turn_id as "turnId", shown.parent_turn_id as "parentTurnId", shown.depth,
-  case when r.id is not null then json_build_object('runId', r.id, 'sessionKey', c.key, 'label', r.label,
-    'task', left(r.task, ${TASK_CHARS_MAX}), 'status', r.status, 'createdAt', ${isoSql('r.created_at')}, 'endedAt', ${isoSql('r.ended_at')}) end as run
-from shown left join holdfast.subagent_runs r on r.id = shown.run_id left join holdfast.sessions c on c.id = r.child_id
-order by shown.path`,
-  values: (turnId: string) => [turnId],
-  answer: (places: Place[]) => places,
+export const readTurnsBelow = viewQuery({
+  name: 'turns-below',
+  purpose: 'Read the turns of subagents that were spawned while one of these turns ($1) ran, oldest first.',
+  text: `select parent.id as "parentTurnId", own.id as "turnId", json_build_object('runId', r.id, 'sessionKey', c.key, 'label', r.label,
+    'task', left(r.task, ${TASK_CHARS_MAX}), 'status', r.status, 'createdAt', ${isoSql('r.created_at')}, 'endedAt', ${isoSql('r.ended_at')}) as run
+from holdfast.turns parent cross join lateral (
+  select * from holdfast.subagent_runs
+  where parent_id = parent.session_id and created_at >= parent.started_at and (parent.ended_at is null or created_at <= parent.ended_at)
+  order by id limit $2
+) as r cross join lateral (select key from holdfast.sessions where id = r.child_id limit 1) as c
+left join lateral (
+  select t.id from holdfast.turns t
+  where t.session_id = r.child_id and t.started_at >= r.created_at and (r.ended_at is null or t.started_at <= r.ended_at)
+  order by t.id limit $2
+) as own on true
+where parent.id = any ($1::uuid[]) order by r.id, own.id limit $2`,
+  values: (turnIds: readonly string[], limit: number) => [turnIds, limit],
+  answer: (children: Child[]) => children,
 });
 
 /** The tree of a turn; null: there is no such turn. `leaseMs`: how long leases of workers are. */
 export async function viewTurnTree(db: ViewDatabase, turnId: string, leaseMs: number): Promise<TurnTree | null> {
-  const found = await readTurnTree(db, turnId);
-  if (found.length === 0) return null;
-  const places = found.slice(0, TURNS_MAX);
-  const ids = places.flatMap((place) => place.turnId ?? []);
-  const turns = new Map((await viewTurns(db, ids, leaseMs)).map((turn) => [turn.id, turn]));
-  const items = places.map(({ turnId: id, ...place }) => ({ ...place, turn: turns.get(id ?? '') ?? null }));
-  return { items, isCapped: found.length > TURNS_MAX };
+  const found: Child[] = [];
+  let level: readonly string[] = [turnId];
+  for (let depth = 0; depth < DEPTH_MAX && level.length > 0 && found.length < TURNS_MAX; depth += 1) {
+    const below = await readTurnsBelow(db, level, TURNS_MAX + 1 - found.length);
+    found.push(...below);
+    level = below.flatMap((child) => child.turnId ?? []);
+  }
+  const shown = found.slice(0, TURNS_MAX - 1);
+  const turns = await viewTurns(db, [turnId, ...shown.flatMap((child) => child.turnId ?? [])], leaseMs);
+  const byId = new Map(turns.map((turn) => [turn.id, turn]));
+  const root = byId.get(turnId);
+  if (root === undefined) return null;
+
+  const children = Map.groupBy(shown, ({ parentTurnId }) => parentTurnId);
+  const below = (id: string, depth: number): TurnTree['items'] =>
+    (children.get(id) ?? []).flatMap(({ turnId: own, run, parentTurnId }) => {
+      const turn = own === null ? undefined : byId.get(own);
+      const item = { depth, parentTurnId, run, turn: turn === undefined ? null : cutSteps(turn) };
+      return own === null ? [item] : [item, ...below(own, depth + 1)];
+    });
+  const items = [{ depth: 0, parentTurnId: null, run: null, turn: cutSteps(root) }, ...below(turnId, 1)];
+  return { items, isCapped: shown.length < found.length };
 }

@@ -150,10 +150,9 @@ export async function listTurns(
     rows.map(({ turn }) => turn),
     leaseMs,
   );
-  const items = rows.map((row): ListedTurn => {
-    const whole = { ...withSteps(row.turn, buildSteps(row), waits.get(row.turn.id)), ...pickWords(row) };
-    return { ...whole, steps: whole.steps.slice(-LISTED_STEPS_MAX), spans: whole.spans.slice(-3 * LISTED_STEPS_MAX) };
-  });
+  const items = rows.map((row): ListedTurn =>
+    cutSteps({ ...withSteps(row.turn, buildSteps(row), waits.get(row.turn.id)), ...pickWords(row) }),
+  );
   return { items, next };
 }
 
@@ -162,6 +161,11 @@ type TurnNames = Pick<ListedTurn, 'title' | 'sessionTitle' | 'workerTitle'>;
 function nameTurn({ turn, names, words }: ReadTurn): TurnNames {
   const title = turnTitle(turn.kind, words?.input ?? null);
   return { title, sessionTitle: sessionTitle(names), workerTitle: titleOfWorker(turn.worker) };
+}
+
+/** A turn among others: with its last steps and spans. */
+export function cutSteps<Turn extends Pick<TurnView, 'steps' | 'spans'>>(turn: Turn): Turn {
+  return { ...turn, steps: turn.steps.slice(-LISTED_STEPS_MAX), spans: turn.spans.slice(-3 * LISTED_STEPS_MAX) };
 }
 
 function pickWords(row: ReadTurn): TurnNames & Pick<ListedTurn, 'firstWords' | 'person' | 'channel'> {
