@@ -1,15 +1,20 @@
-// The tool calls of a turn that have ended in some way, with what they were given and what came
-// back.
-import type { ToolCallDetail } from '../contract/details.ts';
-import type { ListedTurn } from '../contract/views.ts';
+// The tool calls of a turn in words: what each was given, and what came back.
 import type { ApiClient } from './api-client.ts';
+import type { CallWords } from './turn-timeline.ts';
 
-/** Of the steps that a list shows, in their order. */
-export async function readCalls(
-  api: ApiClient,
-  { id, steps = [] }: Pick<ListedTurn, 'id' | 'steps'>,
-  statuses: readonly string[],
-): Promise<ToolCallDetail[]> {
-  const calls = steps.flatMap(({ tools }) => tools).filter(({ status }) => statuses.includes(status));
-  return await Promise.all(calls.map(({ callId }) => api.getToolCall({ id, callId })));
+const PAGE = 200;
+const PAGES_MAX = 20;
+
+/** By the ids of the calls; of at most so many pages of its entries. */
+export async function readCallWords(api: ApiClient, id: string): Promise<Map<string, CallWords>> {
+  const words = new Map<string, CallWords>();
+  let cursor: string | null | undefined;
+  for (let page = 0; page < PAGES_MAX && cursor !== null; page += 1) {
+    const { items, nextCursor } = await api.listTurnEntries({ id, partChars: 1, limit: PAGE, cursor });
+    for (const { kind, calls } of items)
+      for (const call of calls)
+        words.set(call.id, { ...words.get(call.id), [kind === 'answer' ? 'command' : 'result']: call.words });
+    cursor = nextCursor;
+  }
+  return words;
 }

@@ -2,11 +2,13 @@
 // requests, and follows it: at a terminal it is drawn, and drawn again as it proceeds; in a pipe it
 // is a line for each thing that happens.
 import { SCORE_SIGNS } from '../../contract/scores.ts';
+import type { ToolCallView } from '../../contract/tool-calls.ts';
 import type { TurnView, TurnStatus } from '../../contract/views.ts';
+import { lineOf } from '../../core/words.ts';
 import type { Why } from '../../kernel/rules/why.ts';
 import type { Schemas } from '../../client/operations.ts';
 import type { ApiClient } from '../api-client.ts';
-import { readCalls } from '../calls-of-turn.ts';
+import { readCallWords } from '../calls-of-turn.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { command, lists, prints, type Words } from '../command.ts';
 import { errorText, noteNextPage, printFields, printParts, printTable } from '../print.ts';
@@ -42,8 +44,6 @@ const END_EXITS: Record<TurnStatus, ExitCode | null> = {
 };
 
 const CALL_NO_MAX = 1_000_000;
-const WORDS_PAGE = 200;
-const WORDS_PAGES_MAX = 20;
 
 export const words: Words = {
   turns: {
@@ -108,6 +108,12 @@ const listAll = lists('listTurns', (terminal) => [
   { title: 'TURN', value: (row) => row.id },
   { title: 'STATUS', value: (row) => row.status, style: (row) => TURN_STATUS_STYLES[row.status] },
   { title: 'WHAT', value: (row) => row.title, isProse: true },
+  {
+    title: 'ANSWER',
+    value: (row) => lineOf(row.error?.message ?? row.why?.text ?? row.reply),
+    isProse: true,
+    dropOrder: 7,
+  },
   { title: 'SESSION', value: (row) => row.sessionTitle, isProse: true },
   { title: 'KIND', value: (row) => row.kind, dropOrder: 3 },
   { title: 'STEPS', value: (row) => row.stepCount, dropOrder: 4 },
@@ -120,35 +126,29 @@ const listAll = lists('listTurns', (terminal) => [
 /** The calls of a page of turns that ended so, each with what it was given. */
 async function listCalls(input: { callStatus: string; tool: string | undefined }, api: ApiClient, terminal: Terminal) {
   const page = await api.call('listTurns', input);
-  const ofTool = ({ name }: { name: string }): boolean => input.tool === undefined || input.tool === name;
-  const calls = await Promise.all(page.items.map((turn) => readCalls(api, turn, [input.callStatus])));
-  const rows = { items: calls.flat().filter(ofTool), nextCursor: page.nextCursor };
+  const isAsked = ({ name, status }: ToolCallView): boolean =>
+    status === input.callStatus && (input.tool === undefined || input.tool === name);
+  const rows: (ToolCallView & { command: string; sessionTitle: string; turnId: string })[] = [];
+  for (const { id, sessionTitle } of page.items) {
+    // A list has the last steps of a turn only.
+    const [turn, words] = [await api.getTurn({ id }), await readCallWords(api, id)];
+    const calls = turn.steps.flatMap(({ tools }) => tools).filter(isAsked);
+    for (const call of calls)
+      rows.push({ ...call, command: words.get(call.callId)?.command ?? '', sessionTitle, turnId: id });
+  }
+  const list = { items: rows, nextCursor: page.nextCursor };
   printTable(
-    rows,
+    list,
     [
       { title: 'CALLED', value: (row) => terminal.time(row.startedAt) },
       { title: 'TOOL', value: (row) => row.name },
-      { title: 'INPUT', value: (row) => row.arguments, isProse: true },
-      { title: 'SESSION', value: (row) => row.sessionKey, dropOrder: 1 },
+      { title: 'INPUT', value: (row) => row.command, isProse: true },
+      { title: 'SESSION', value: (row) => row.sessionTitle, dropOrder: 1, isProse: true },
       { title: 'TURN', value: (row) => row.turnId },
     ],
     terminal,
   );
-  noteNextPage(rows, terminal);
-}
-
-/** The words of the calls of a turn, of at most so many pages of its entries. */
-async function readCallWords(api: ApiClient, id: string): Promise<Map<string, CallWords>> {
-  const words = new Map<string, CallWords>();
-  let cursor: string | null | undefined;
-  for (let page = 0; page < WORDS_PAGES_MAX && cursor !== null; page += 1) {
-    const { items, nextCursor } = await api.listTurnEntries({ id, partChars: 1, limit: WORDS_PAGE, cursor });
-    for (const { kind, calls } of items)
-      for (const call of calls)
-        words.set(call.id, { ...words.get(call.id), [kind === 'answer' ? 'command' : 'result']: call.words });
-    cursor = nextCursor;
-  }
-  return words;
+  noteNextPage(list, terminal);
 }
 
 /** A turn for a person: its facts, its steps, its end. */

@@ -3,10 +3,10 @@ import { nextStep, whyRetried, type Why } from '../../kernel/rules/why.ts';
 import { LANES } from '../../core/session-key.ts';
 import { isIdEnd, isUuid } from '../../core/ids.ts';
 import { failureStep } from '../../core/failure.ts';
-import type { Failure, ListedTurn } from '../../contract/views.ts';
+import type { Failure, TurnView } from '../../contract/views.ts';
 import type { Schemas } from '../../client/operations.ts';
 import type { ApiClient } from '../api-client.ts';
-import { readCalls } from '../calls-of-turn.ts';
+import { readCallWords } from '../calls-of-turn.ts';
 import { CliError, EXIT } from '../cli-error.ts';
 import { command, lists, type Words } from '../command.ts';
 import { pages } from '../options.ts';
@@ -115,14 +115,12 @@ async function findWait(api: ApiClient, what: string): Promise<FoundWait> {
 }
 
 /** The calls of a turn that failed or whose outcome is not known, and what to do if it ended well. */
-async function describeCalls(
-  api: ApiClient,
-  turn: Pick<ListedTurn, 'id' | 'steps' | 'error' | 'nextStep'>,
-): Promise<string[]> {
-  const calls = await readCalls(api, turn, ['failed', 'unknown']);
+async function describeCalls(api: ApiClient, { id, steps, error, nextStep }: TurnView): Promise<string[]> {
+  const calls = steps.flatMap(({ tools }) => tools).filter(({ status }) => status === 'failed' || status === 'unknown');
+  const words = calls.length === 0 ? null : await readCallWords(api, id);
   return [
-    ...calls.map(({ name, status, result }) => `${name} (${status}): ${result?.text ?? ''}`),
-    ...(turn.nextStep === null || turn.error !== null ? [] : [turn.nextStep]),
+    ...calls.map(({ callId, name, status }) => `${name} (${status}): ${words?.get(callId)?.result ?? ''}`),
+    ...(nextStep === null || error !== null ? [] : [nextStep]),
   ];
 }
 
@@ -146,7 +144,7 @@ async function waitOfSession(api: ApiClient, named: string): Promise<FoundWait> 
     status,
     why: waits,
     failure: waits === null && status === 'idle' ? failure : null,
-    calls: last === undefined ? [] : await describeCalls(api, last),
+    calls: last === undefined ? [] : await describeCalls(api, await api.getTurn({ id: last.id })),
   };
 }
 
