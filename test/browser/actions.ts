@@ -174,6 +174,18 @@ export const ACTIONS: readonly Action[] = [
     expected: ['waiting'],
   },
   {
+    name: 'retry a turn with another text',
+    make: failed,
+    path: ({ id }) => `/turns/${id}`,
+    button: 'Retry with another text…',
+    finish: async (hand) => {
+      await hand.write('Text', 'by hand');
+      await hand.press('Retry with this text');
+    },
+    read: async (rig, { id }) => (await rig.get(`/v1/turns/${id}`)).body.retriedAs.length,
+    expected: 1,
+  },
+  {
     name: 'abort a turn',
     make: running,
     path: ({ id }) => `/turns/${id}`,

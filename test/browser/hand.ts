@@ -48,11 +48,17 @@ function mouseOf(page: Page): Hand {
       await opener?.click();
       await target.click();
     },
-    write: (label, text) => page.getByLabel(label, { exact: true }).first().fill(text),
+    write: (label, text) => fieldOf(page, label).fill(text),
     async choose(label, option) {
       await page.getByRole('combobox', { name: label, exact: true }).selectOption(option);
     },
   };
+}
+
+/** The text of a label has what stands in its field, too; the name of the field has not. */
+function fieldOf(page: Page, label: string): Locator {
+  const named = page.getByRole('textbox', { name: label, exact: true });
+  return named.or(page.getByLabel(label, { exact: true })).first();
 }
 
 function keyboardOf(page: Page): Hand {
@@ -79,7 +85,7 @@ function keyboardOf(page: Page): Hand {
       await keyboard.press(role === 'link' || role === 'tab' ? 'Enter' : 'Space');
     },
     async write(label, text) {
-      await goTo(page.getByLabel(label, { exact: true }).first());
+      await goTo(fieldOf(page, label));
       await keyboard.type(text);
     },
     async choose(label, option) {
