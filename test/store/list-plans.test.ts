@@ -11,7 +11,13 @@ import { readTurnsBelow } from '../../src/features/subagents/turn-tree.ts';
 import { runs, viewFamily } from '../../src/features/subagents/views.ts';
 import { DEAD_LETTER_GROUPS, readTrends } from '../../src/features/dead-letters/views.ts';
 import { batchItems } from '../../src/features/batches/views/items.ts';
-import { countDeliveries, findDeliveriesOf, readDeliveries, readLog } from '../../src/features/deliveries/views.ts';
+import {
+  countDeliveries,
+  findDeliveriesOf,
+  listDeliveryIds,
+  readDeliveries,
+  readLog,
+} from '../../src/features/deliveries/views.ts';
 import { ID_KINDS } from '../../src/contract/answers.ts';
 import { findByCode, findByIds, findByText, findByEnd } from '../../src/kernel/views/find-things.ts';
 import {
@@ -37,7 +43,14 @@ import {
 } from '../../src/kernel/views/transcript.ts';
 import { readCausesOf, readTurnInputs } from '../../src/kernel/views/turn-inputs.ts';
 import { workers } from '../../src/kernel/views/workers.ts';
-import { countQuery, countTurns, findTurnIds, pageQuery, type TurnFilter } from '../../src/kernel/views/turn-filter.ts';
+import {
+  countQuery,
+  countTurns,
+  findAllTurnIds,
+  findTurnIds,
+  pageQuery,
+  type TurnFilter,
+} from '../../src/kernel/views/turn-filter.ts';
 import { readNewEntries } from '../../src/features/search/store/index-texts.ts';
 import { scores } from '../../src/features/scores/views.ts';
 import { searchIndex, searchWalks, listHits } from '../../src/features/search/views.ts';
@@ -255,6 +268,43 @@ async function record(read: (db: Pool) => Promise<unknown>): Promise<{ text: str
   await read({ query } as unknown as Pool);
   return sent;
 }
+
+test.each([
+  ['retry', 'turns', ['failed', 'aborted', 'timedOut']],
+  ['abort', 'turns', ['running', 'parked', 'resuming', 'interrupted']],
+  ['redrive', 'deliveries', ['failed', 'expired', 'unknown', 'discarded']],
+] as const)(
+  'all that can be chosen to %s among %s are read by the index of their statuses, also when many have them',
+  async (action, table, [...statuses]) => {
+    const list = (db: Pool) =>
+      table === 'turns'
+        ? findAllTurnIds(db, { statuses, isRetryable: action === 'retry' }, 100)
+        : listDeliveryIds(db, { statuses }, 100);
+    await client.query('begin');
+    try {
+      // Every second row has one of them.
+      const ofRow = 'ascii(right(id::text, 1))';
+      await client.query(
+        `update holdfast.${table} set ${action === 'abort' ? 'ended_at = null,' : ''} status = ($1::text[])[1 + ${ofRow} / 2 % $2] where ${ofRow} % 2 = 0`,
+        [statuses, statuses.length],
+      );
+      await client.query(`analyze holdfast.${table}`);
+      const sent = await record(list);
+      expect(sent).toHaveLength(statuses.length);
+      for (const { text, values } of sent) {
+        expect(text).toContain(' limit ');
+        const reads = (await growingReads(client, text, values)).filter((read) => read.table === table);
+        expect(reads).toHaveLength(1);
+        expect(
+          reads.filter(({ node, index }) => node === 'Seq Scan' || index === `${table}_pkey`),
+          text,
+        ).toEqual([]);
+      }
+    } finally {
+      await client.query('rollback');
+    }
+  },
+);
 
 test('a count of turns stops at 10,000 and says so', async () => {
   expect(await countTurns(views(), {})).toEqual({ count: 10_000, isCapped: true });

@@ -182,7 +182,7 @@ export async function findDeliveryIds(
 
 /** The ids of all deliveries that a filter finds, oldest first, at most `limit`. */
 export async function listDeliveryIds(db: ViewDatabase, filter: DeliveryFilter, limit: number): Promise<string[]> {
-  return findAllIds(db, await resolve(db, filter), limit);
+  return findAllIds(db, { filter, resolve }, limit);
 }
 
 /** The conditions that an index answers. */
@@ -195,7 +195,11 @@ function buildIndexed({ sessionKey, turnId, statuses }: DeliveryFilter, named: N
     conditions.push(sql`d.session_id = (select t.session_id from holdfast.turns t where t.id = ${turnId}::uuid)
       and d.turn_id = ${turnId}::uuid`);
   }
-  if (statuses !== undefined) conditions.push(sql`d.status = any (${statuses}::text[])`);
+  if (statuses !== undefined) {
+    // The index has the deliveries of one status, and not of several, in the order of their ids.
+    const [status, ...others] = statuses;
+    conditions.push(others.length === 0 ? sql`d.status = ${status}` : sql`d.status = any (${statuses}::text[])`);
+  }
   if (named !== null) {
     conditions.push(sql`(d.id = any (${named.ids}::uuid[]) or d.session_id = any (${named.sessionIds}::uuid[]))`);
   }

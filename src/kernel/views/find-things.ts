@@ -173,11 +173,21 @@ export async function findIds(db: ViewDatabase, filtered: Filtered, page: PageRe
 }
 
 /**
- * All ids, oldest first, at most `limit`. It reads every row for which there is no better index.
+ * All ids, oldest first, at most `limit`. An index has the rows of one status in the order of their
+ * ids, so each status is read by itself. It reads every row for which there is no better index.
  */
-export async function findAllIds(db: ViewDatabase, filtered: Filtered, limit: number): Promise<string[]> {
-  const { rows } = await db.query<{ id: string }>(matchingSql(filtered, { limit: limit - 1, after: null }, null));
-  return rows.map(({ id }) => id).toReversed();
+export async function findAllIds<Filter extends { statuses?: string[] | undefined }>(
+  db: ViewDatabase,
+  { filter, resolve }: { filter: Filter; resolve: (db: ViewDatabase, filter: Filter) => Promise<Filtered> },
+  limit: number,
+): Promise<string[]> {
+  const ids: string[] = [];
+  for (const status of new Set(filter.statuses ?? [undefined])) {
+    const filtered = await resolve(db, { ...filter, statuses: status && [status] });
+    const { rows } = await db.query<{ id: string }>(matchingSql(filtered, { limit: limit - 1, after: null }, null));
+    for (const { id } of rows) ids.push(id);
+  }
+  return ids.toSorted().slice(-limit);
 }
 
 /**

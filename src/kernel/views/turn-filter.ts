@@ -70,7 +70,7 @@ const UNKNOWN_MAX = 10_000;
 const BAD = ['failed', 'aborted', 'timedOut'];
 const OPEN = ['running', 'parked', 'resuming', 'interrupted'];
 /** An index has the turns with one of them in the order of their ids. */
-const INDEXED = ['running', 'parked', ...BAD];
+const INDEXED = [...OPEN, ...BAD];
 
 async function resolve(db: ViewDatabase, filter: TurnFilter): Promise<Filtered> {
   const named = filter.text === undefined ? null : await findNamed(db, filter.text);
@@ -91,7 +91,7 @@ export async function findTurnIds(db: ViewDatabase, filter: TurnFilter, page: Pa
 
 /** The ids of all turns that match a filter, oldest first, at most `limit`. */
 export async function findAllTurnIds(db: ViewDatabase, filter: TurnFilter, limit: number): Promise<string[]> {
-  return findAllIds(db, await resolve(db, filter), limit);
+  return findAllIds(db, { filter, resolve }, limit);
 }
 
 /** How many turns a filter finds. `isCapped`: there may be more. */
