@@ -52,6 +52,17 @@ const STRANGERS = {
   nothing: { status: 404, body: '' },
   FastAPI: { status: 404, body: '{"detail":"Not Found"}' },
   Spring: { status: 404, body: '{"status":404,"error":"Not Found","path":"/chat/completions"}' },
+  'a repeated path': { status: 404, body: '{"status":404,"path":"/v1/models/m:streamGenerateContent"}' },
+  'a path in a text': { status: 404, body: String.raw`{"message":"Not Found: \/v1\/models\/m"}` },
+  'a problem of Spring': {
+    status: 404,
+    body: '{"title":"Not Found","status":404,"detail":"No static resource v1/models/m.","instance":"/v1/models/m"}',
+  },
+  'a path of llama.cpp': {
+    status: 404,
+    body: '{"error":{"code":404,"message":"File Not Found","type":"not_found_error"}}',
+  },
+  'an error without a name': { status: 404, body: '{"error":{"code":"404","message":"Resource not found"}}' },
   'a path of OpenAI': {
     status: 404,
     body: '{"error":{"message":"Invalid URL (POST /chat/completions)","type":"invalid_request_error","code":null}}',
@@ -79,6 +90,9 @@ test.each([
   ['whole', '{"type":"error","error":{"type":"not_found_error","message":"Not found"}}'],
   ['openai', '{"error":{"message":"The model `m` does not exist","code":"model_not_found"}}'],
   ['openai-compatible', '{"object":"error","message":"The model `m` does not exist.","code":404}'],
+  ['openai-compatible', `{"status":404,"title":"Not Found","detail":"Function 'f0': Not found for account 'a0'"}`],
+  ['openai-compatible', '{"error":{"message":"No endpoints found for org/m.","code":404}}'],
+  ['openai-compatible', '{"error":{"message":"Nothing here","code":"DeploymentNotFound"}}'],
   ['openai-chat', '{"error":"model \'m\' not found"}'],
   ['google', '[{"error":{"code":404,"message":"models/m is not found","status":"NOT_FOUND"}}]'],
 ] as const)('a model that %s does not have ends its turn after one call (G16)', async (wire, body) => {

@@ -53,17 +53,33 @@ export function explainStranger(url: string, { status, contentType }: AnswerHead
   return `${place} answers ${status} without an error of the provider: it is not the address of the API. ${CORRECT}`;
 }
 
+/** What servers say about a path that they do not have: OpenAI, Groq, llama.cpp. */
+const NAMES_PATH = /invalid url \(|unknown (?:request )?url|"file not found"/i;
+/** OpenRouter has endpoints for a model. */
+const NAMES_MODEL = /\bmodels?\b|no endpoints found/i;
+
 /**
- * True for the error object of a provider (`error` as an object, also first of a list; that of
- * vLLM), and for a text in JSON that speaks of the model. `{"detail": "Not Found"}` is what a web
- * framework says, and OpenAI and Groq name a path that they do not have.
+ * True for the error of a provider: an error object that has a type or a code in words or speaks of
+ * the model (`error` as an object, also first of a list; that of vLLM), a problem with a detail (of
+ * NVIDIA), and a text in JSON that speaks of the model. `{"detail": "Not Found"}` is what a web
+ * framework says. Paths do not count: many servers repeat that of the request, which can have
+ * `models` in it.
  */
 function isOfProvider(body: string): boolean {
   const parsed = parse(body);
   const said = Array.isArray(parsed) ? (parsed as unknown[])[0] : parsed;
-  if (!isObject(said) || /invalid url \(|unknown (?:request )?url/i.test(body)) return false;
-  const { error, object, detail } = said;
-  return isObject(error) || object === 'error' || isObject(detail) || /\bmodels?\b/i.test(body);
+  if (!isObject(said)) return false;
+  const text = JSON.stringify(said);
+  if (NAMES_PATH.test(text)) return false;
+  if (NAMES_MODEL.test(text.replaceAll(/\/[^\s"'\\]*/g, ''))) return true;
+  const { error, object, detail, title, status } = said;
+  if (isObject(error)) return [error['type'], error['code'], error['status']].some(isName);
+  const isProblem = isName(title) && isName(detail) && !detail.includes('/') && typeof status === 'number';
+  return object === 'error' || isObject(detail) || isProblem;
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && /[a-z]/i.test(value);
 }
 
 function parse(text: string): unknown {
