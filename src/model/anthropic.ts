@@ -106,8 +106,9 @@ async function ask(pool: Dispatcher, common: Envelope, call: TransportCall, isSt
   const { status, headers, bytes } = await post(pool, { url: common.url, headers: sent, body }, call);
   call.onRemaining?.(readRemaining(headers));
   if (status < 200 || status >= 300) throw await toRefusal(status, { headers, bytes });
-  const types = ['text/event-stream', 'application/json'];
-  const actual = headers.get('content-type') ?? '';
+  // What is called HTML here is none (`post`).
+  const types = ['text/event-stream', 'application/json', 'text/html'];
+  const actual = headers.get('content-type')?.toLowerCase() ?? '';
   if (types.some((type) => actual.startsWith(type))) return { headers, bytes };
   bytes.destroy();
   throw malformedAnswer(`The answer is not ${isStreaming ? types[0] : types[1]} but "${actual}".`);

@@ -1,6 +1,7 @@
 // One request to a provider and its answer as a stream of bytes, for all transports over HTTP: it
 // is sent on a pool of connections, its lease is checked at the last point, and no more of a
 // refusal is read than needed.
+import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { request, type Dispatcher } from 'undici';
@@ -8,7 +9,7 @@ import { orAborted } from '../clock.ts';
 import { WRONG_ADDRESS } from '../core/failure.ts';
 import { unpackBody } from '../network/unpack-body.ts';
 import { ModelError } from './model.ts';
-import { explainStranger, explainUnreached, isDoubtful } from './rules/address.ts';
+import { explainStranger, explainUnreached, findDoubt } from './rules/address.ts';
 import type { TransportCall } from './transport.ts';
 
 /** The largest number of bytes of an error's body that is read. */
@@ -52,8 +53,9 @@ export async function post(
   bytes.on('error', () => undefined);
   const { statusCode: status } = response;
   const head = { status, contentType: headers.get('content-type') ?? '' };
-  const read = isDoubtful(head) ? await readRefusal(bytes) : null;
-  const message = explainStranger(url, head, read ?? '');
+  const doubt = findDoubt(head);
+  const read = doubt === 'body' ? await readRefusal(bytes) : null;
+  const message = explainStranger(url, head, read ?? (doubt === null ? '' : await peek(bytes)));
   if (message === null) return { status, headers, bytes: read === null ? bytes : Readable.from([Buffer.from(read)]) };
   bytes.destroy();
   throw new ModelError({ type: WRONG_ADDRESS, status, retryAfterMs: null, message });
@@ -63,6 +65,19 @@ export async function post(
 export async function readRefusal(bytes: Readable): Promise<string> {
   let rest = ERROR_BODY_BYTES_MAX;
   return await toText(bytes, (count) => (rest -= count) > 0).catch(({ message }: Error) => message);
+}
+
+/** The first bytes of a body, which stay in it; nothing of one that breaks, which its reader notices. */
+async function peek(bytes: Readable): Promise<string> {
+  try {
+    await once(bytes, 'readable');
+  } catch {
+    return '';
+  }
+  // At once: after the end, nothing can be put back.
+  const first = bytes.read() as Buffer | null;
+  if (first !== null) bytes.unshift(first);
+  return first?.toString() ?? '';
 }
 
 /** The text of a body, up to the chunk after which `goesOn` is false. */

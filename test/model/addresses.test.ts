@@ -9,7 +9,7 @@ import { createModel } from '../../src/model/create-model.ts';
 import { ModelError } from '../../src/model/model.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { request } from './build-request.ts';
-import { startProviderServer, type ProviderServer } from './provider-server.ts';
+import { ofChat, ofGemini, ofResponses, startProviderServer, type ProviderServer } from './provider-server.ts';
 
 let server: ProviderServer;
 
@@ -84,6 +84,31 @@ test.each(wires.flatMap((wire) => Object.entries(STRANGERS).map(([name, reply]) 
     expect(fault.message).toMatch(/(?:404|405|308|HTML).*Correct the address \(baseUrl\)/);
   },
 );
+
+const MESSAGE = {
+  id: 'a',
+  type: 'message',
+  role: 'assistant',
+  model: 'm',
+  content: [{ type: 'text', text: 'here' }],
+  stop_reason: 'end_turn',
+  usage: { input_tokens: 1, output_tokens: 1 },
+};
+const ANSWERS: Record<Wire, object[] | string> = {
+  messages: JSON.stringify(MESSAGE),
+  whole: JSON.stringify(MESSAGE),
+  openai: ofResponses({ text: 'here' }).body,
+  'openai-chat': ofChat({ text: 'here' }).body,
+  'openai-compatible': ofChat({ text: 'here' }).body,
+  google: ofGemini({ text: 'here' }).body,
+};
+
+test.each(wires)('an answer of %s that is called HTML is an answer', async (wire) => {
+  server.replies = [{ body: ANSWERS[wire], headers: { 'content-type': 'Text/HTML; charset=utf-8' } }];
+  const asked = request(['hi'], { provider: 'other', model: 'm' });
+  const { content } = await modelOn(wire, server.url).ask(asked, { signal: AbortSignal.timeout(10_000), headers: {} });
+  expect(content).toMatchObject([{ text: 'here' }]);
+});
 
 test.each([
   ['messages', '{"type":"error","error":{"type":"not_found_error","message":"model: m"}}'],

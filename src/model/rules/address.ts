@@ -35,19 +35,23 @@ const MOVED: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 const CORRECT = 'Correct the address (baseUrl): most APIs need a path such as /v1 in it.';
 
-/** True when only the body says whether the answer is the provider's. */
-export function isDoubtful({ status }: AnswerHead): boolean {
-  return NO_SUCH_PATH.has(status);
+/**
+ * What of the body says whether the answer is the provider's: all of it, its first bytes or
+ * nothing. Some servers give a stream of events a type of text that it does not have, or none.
+ */
+export function findDoubt({ status, contentType }: AnswerHead): 'body' | 'beginning' | null {
+  if (NO_SUCH_PATH.has(status)) return 'body';
+  return status < 300 && /^(?:text\/(?!event-stream)|$)/i.test(contentType) ? 'beginning' : null;
 }
 
 /**
  * Why an answer is not that of a provider's API, and what to do; null: it is one, as far as can be
- * seen. `body`: of an answer that is doubtful.
+ * seen. `body`: as much of it as `findDoubt` says.
  */
-export function explainStranger(url: string, { status, contentType }: AnswerHead, body: string): string | null {
+export function explainStranger(url: string, { status }: Pick<AnswerHead, 'status'>, body: string): string | null {
   const place = placeOf(url);
   if (MOVED.has(status)) return `${place} answers with a redirect (${status}), which is not followed. ${CORRECT}`;
-  if (status < 300 && /^text\/html/i.test(contentType))
+  if (status < 300 && /^\s*</.test(body))
     return `${place} answers with a page of HTML: it is not the address of the API. ${CORRECT}`;
   if (!NO_SUCH_PATH.has(status) || isOfProvider(body)) return null;
   return `${place} answers ${status} without an error of the provider: it is not the address of the API. ${CORRECT}`;
