@@ -67,7 +67,8 @@ const WOKEN_MAX = 10;
 /**
  * Makes a waiting delivery due, with its attempts and its expiry. Because its order is kept, the
  * first of its session or chat goes, and only that: a receiver that is still broken sees one
- * request. When that was sent, it wakes others to its destination (`store/settle.ts`).
+ * request. When that was sent, it wakes others to its destination (`store/settle.ts`). It may end
+ * while this waits for its row: then nothing changes, and the answer is a conflict.
  */
 export const sendDeliveryNow = decision({
   name: 'send-delivery-now',
@@ -81,7 +82,7 @@ export const sendDeliveryNow = decision({
     order by o.seq limit 1)
     union all
     select heads.id from (${headsOfChatsSql("asked.channel <> 'webhook' and d.target ->> 'url' = asked.target ->> 'url'")}) as heads
-  ) as first where asked.id = $id and asked.status = 'pending')`,
+  ) as first where asked.id = $id and asked.status = 'pending') and status in ('pending', 'sending')`,
 });
 
 const DECISIONS = { 'send-now': sendDeliveryNow, redrive: redriveDelivery, discard: discardDelivery };
