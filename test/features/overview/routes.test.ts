@@ -23,6 +23,7 @@ import {
   countMinuteSamples,
   removeUsageBuckets,
 } from '../../rows/usage.ts';
+import { emptyTables } from '../../rows/whole-tables.ts';
 import { addWorkers, removeWorkers } from '../../rows/workers.ts';
 import { useApiRig } from '../../api/use-api-rig.ts';
 
@@ -368,6 +369,18 @@ describe('GET /v1/attention', () => {
     );
     await call(3, now);
     expect(await attention('calls_unknown'), 'those before are decided').toMatchObject({ state: 'open', count: 1 });
+  });
+
+  test('lists a new call with an unknown outcome after a thousand were acknowledged', async () => {
+    const { rig } = holder;
+    await emptyTables(rig, 'tool_calls');
+    const turnId = newId<string>();
+    const call = { turnId, name: 'book', status: 'unknown', unknownAt: ago('1 hour') };
+    await addToolCalls(rig, ...Array.from({ length: 1_000 }, (_, step) => ({ ...call, step })));
+    const { id } = await attention('calls_unknown');
+    await rig.post(`/v1/attention/${id}/acknowledge`);
+    await addToolCalls(rig, { ...call, step: 1_000, unknownAt: now });
+    expect(await attention('calls_unknown')).toMatchObject({ state: 'open', count: 1 });
   });
 
   test('refuses a decision about a problem that does not exist, and a snooze of a negative time', async () => {

@@ -69,7 +69,7 @@ const PARKED_SQL = `(select kind, coalesce(b.scope || case b.per when 'total' th
   ) as counted left join holdfast.budgets b on kind = 'budget_reached' and b.id::text = waited_for
   where place <= ${NAMES_MAX})`;
 
-/** The most calls with an unknown outcome that are read. */
+/** The most calls with an unknown outcome that are read: the newest, which are the least decided. */
 const UNKNOWN_MAX = 1_000;
 
 /**
@@ -90,7 +90,7 @@ const unknownCallsSql = (withDecided: boolean): string => `(select kind, name, c
         from holdfast.tool_calls c
         where c.unknown_at > clock_timestamp() - interval '${MARK_DAYS} days' and not c.is_idempotent
           and not exists (select from holdfast.turns t where t.id = c.turn_id and t.status = 'aborted')
-        limit ${UNKNOWN_MAX}
+        order by c.unknown_at desc limit ${UNKNOWN_MAX}
       ) as calls group by name, is_decided
     ) as counted order by name, is_decided
   ) as tools where ${withDecided} or not is_decided limit ${NAMES_MAX})`;
