@@ -1,7 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import { addToolCalls } from '../rows/calls.ts';
 import { changeDoorbells } from '../rows/doorbells.ts';
+import { addMcpServers } from '../rows/mcp-servers.ts';
 import { addProviderBatches } from '../rows/provider-batches.ts';
 import { ago, now } from '../rows/table.ts';
+import { emptyTables } from '../rows/whole-tables.ts';
 import { addWorkers } from '../rows/workers.ts';
 import { useApiRig } from './use-api-rig.ts';
 
@@ -39,6 +43,20 @@ describe('readyz', () => {
         environment: null,
       },
     });
+  });
+
+  test('notes what needs a person by kind and count: names of servers and tools need a key (G32)', async () => {
+    const { rig } = holder;
+    const lost = { state: 'lost', error: 'ECONNREFUSED', failedTries: 2, dueAt: now };
+    await addMcpServers(rig, { ...lost, name: 'crm-prod' }, { ...lost, name: 'payroll' });
+    const turnId = newId<string>();
+    const unknown = { turnId, name: 'pay_invoice', status: 'unknown', unknownAt: now };
+    await addToolCalls(rig, { ...unknown, step: 1 }, { ...unknown, step: 2 }, { ...unknown, step: 3, name: 'refund' });
+    expect((await rig.get('/readyz')).body.notes).toEqual([
+      '2 MCP servers cannot be used; GET /v1/attention says what to do',
+      '3 calls have an unknown outcome; GET /v1/attention says what to do',
+    ]);
+    await emptyTables(rig, 'mcp_servers', 'tool_calls');
   });
 
   test('notes processes whose commands run outside a sandbox, lack something in it or wait for its check, and GET /v1/sandbox says why (G42)', async () => {

@@ -8,7 +8,7 @@ import type { AddMetrics, CreateApiPart } from '../../api/part.ts';
 import type { StatsView } from './contract.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { metricIn, SCRAPED_METRICS } from '../../metrics.ts';
-import { HEALTH_KINDS, isTrouble, noteOfHealth } from './rules/service-health.ts';
+import { HEALTH_KINDS, isTrouble, notesOf } from './rules/service-health.ts';
 import { readScrapeFigures, type ScrapeFigures } from './views/scrape-figures.ts';
 import { readServiceHealth } from './views/service-health.ts';
 import { viewStats } from './views/stats.ts';
@@ -30,7 +30,7 @@ export const createApiPart: CreateApiPart = ({ reads }) => {
   const readHealth = shareNext(() => readServiceHealth(reads));
   return {
     readTroubles: async () => [...new Set((await readHealth()).map(({ kind }) => kind).filter(isTrouble))],
-    readNotes: async () => (await readHealth()).filter(({ kind }) => !isTrouble(kind)).map(noteOfHealth),
+    readNotes: async () => notesOf(await readHealth()),
     addMetrics: scrapedMetrics(reads),
   };
 };

@@ -105,10 +105,26 @@ export function wordsOfHealth({ kind, name, count, detail }: Omit<HealthFact, 's
   return withFix(WORDS[kind](name, count, detail ?? ''), detail);
 }
 
-/** What everyone may read of a fact, who needs no key for it. */
-export function noteOfHealth(fact: HealthFact): string {
-  return `${wordsOfHealth({ ...fact, detail: null }).text}; GET /v1/attention says what to do`;
+/**
+ * What everyone may read, who needs no key for it: kinds and counts, without names (G32). `facts`
+ * of other kinds are left out.
+ */
+export function notesOf(facts: readonly Pick<HealthFact, 'kind' | 'count'>[]): string[] {
+  return NOTED_KINDS.flatMap((noted) => {
+    const count = facts.filter(({ kind }) => kind === noted).reduce((sum, fact) => sum + fact.count, 0);
+    return count === 0 ? [] : [`${NOTES[noted](count)}; GET /v1/attention says what to do`];
+  });
 }
+
+const NOTES: Readonly<Record<(typeof NOTED_KINDS)[number], (count: number) => string>> = {
+  mcp_lost: (count) => `${count === 1 ? '1 MCP server' : `${count} MCP servers`} cannot be used`,
+  mcp_unconfined: (count) =>
+    count === 1
+      ? '1 MCP server does not run in the sandbox as it should'
+      : `${count} MCP servers do not run in the sandbox as they should`,
+  calls_unknown: (count) =>
+    `${count === 1 ? '1 call has' : `${count.toLocaleString('en-US')} calls have`} an unknown outcome`,
+};
 
 /** Whether the service is degraded by such a fact. */
 export function isTrouble(kind: HealthKind): kind is (typeof TROUBLE_KINDS)[number] {
