@@ -159,7 +159,7 @@ export class Connections {
     );
     logger.info({ server, ...client.info }, 'MCP server is connected');
     const { isOn, reason = null, isDecided } = client.info.sandbox ?? {};
-    if (reason !== null && isDecided !== true)
+    if (reason !== null && isDecided === false)
       logger.warn(
         { server, reason, fix: sandboxStep(reason) },
         isOn === true ? 'MCP server lacks something in the sandbox' : 'MCP server runs outside the sandbox',

@@ -144,8 +144,8 @@ async function openTransport({ config, database, name, settings }: Server): Prom
   const { command, args, env, url, headers, auth } = settings;
   if (command !== undefined) {
     const place = await placeServer(config, name, settings);
-    const { reason, isDecided } = place;
-    const sandbox = { isOn: place.wrap !== null, reason, ...(isDecided ? { isDecided } : {}) };
+    const { wrap, reason, isDecided } = place;
+    const sandbox = { isOn: wrap !== null, reason, isDecided };
     return { transport: new StdioTransport({ command, args, env, place }), sandbox };
   }
   const authorization = auth?.token === undefined ? {} : { authorization: `Bearer ${auth.token}` };

@@ -32,7 +32,7 @@ function viewServer(name: string, settings: McpServerSettings, row: ServerRow | 
     protocol: row?.info?.protocol ?? null,
     sandbox: sandbox === undefined ? null : placeOf(sandbox),
     sandboxReason: sandbox?.reason ?? null,
-    sandboxFix: sandbox?.isDecided === true || sandbox?.reason == null ? null : sandboxStep(sandbox.reason),
+    sandboxFix: sandbox?.isDecided !== false || sandbox.reason === null ? null : sandboxStep(sandbox.reason),
     toolCount: settings.enabled ? offered.length : 0,
     leftOutCount: tools.length - offered.length,
     changedCount: row?.tools.filter(({ changedAt }) => changedAt !== null).length ?? 0,

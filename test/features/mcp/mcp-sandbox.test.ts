@@ -41,7 +41,7 @@ describeUnless(NO_NETWORK, 'in the sandbox', () => {
     process.env['HOLDFAST_TEST_SECRET'] = 'PLAIN-SECRET';
     onTestFinished(() => void delete process.env['HOLDFAST_TEST_SECRET']);
     const { sh, dataDir, base, port, client, workspaceDir } = await openShell();
-    expect(client.info.sandbox).toEqual({ isOn: true, reason: null });
+    expect(client.info.sandbox).toEqual({ isOn: true, reason: null, isDecided: false });
     const proxy = '$http_proxy';
     const canaries = [
       'env | grep -q PLAIN-SECRET && echo WON',
@@ -109,7 +109,7 @@ describeUnless(NO_NETWORK, 'in the sandbox', () => {
   test('a server whose working directory has the data directory in it reaches its home there and no secret (G30)', async () => {
     // The folder of the configuration.
     const { sh, base, dataDir, client } = await openShell({ cwd: '.' });
-    expect(client.info.sandbox).toEqual({ isOn: true, reason: null });
+    expect(client.info.sandbox).toEqual({ isOn: true, reason: null, isDecided: false });
     const command = `pwd; cat holdfast.json 2>/dev/null; ls ${dataDir} ${dataDir}/workspace; cd && : > kept && pwd`;
     expect(await sh(command)).toBe(
       `${base}\n${dataDir}:\nmcp\nworkspace\n\n${dataDir}/workspace:\n${dataDir}/mcp/pry\n`,
@@ -121,7 +121,7 @@ describeUnless(NO_NETWORK, 'in the sandbox', () => {
     const { sh, base, workspaceDir, client } = await openShell({ cwd }, {}, (at) =>
       mkdirSync(join(at, cwd), { recursive: true }),
     );
-    expect(client.info.sandbox).toEqual({ isOn: true, reason: null });
+    expect(client.info.sandbox).toEqual({ isOn: true, reason: null, isDecided: false });
     renameSync(join(workspaceDir, 'server'), join(workspaceDir, 'moved'));
     symlinkSync(join(base, 'other'), join(workspaceDir, 'server'));
     expect(await sh(`cat ${workspaceDir}/server/diary 2>/dev/null; pwd -P`)).toBe(`${workspaceDir}/moved\n`);
@@ -136,7 +136,7 @@ describeUnless(NO_NETWORK, 'in the sandbox', () => {
     const folder = takePath();
     const { sh, client, port } = await openShell({}, { sandbox: { readable: [folder] } });
     const reason = 'there is no network, because socat is not on the PATH';
-    expect(client.info.sandbox).toEqual({ isOn: true, reason });
+    expect(client.info.sandbox).toEqual({ isOn: true, reason, isDecided: false });
     const pry = `[ -e /root ] && echo outside; (exec 3<>/dev/tcp/127.0.0.1/${port}) 2>/dev/null && echo online; echo "$http_proxy."`;
     expect(await sh(pry)).toBe('.\n');
   });

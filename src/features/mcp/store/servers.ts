@@ -18,8 +18,11 @@ export interface ServerInfo {
     isOn: boolean;
     /** Why it runs outside, or what it lacks inside. */
     reason: string | null;
-    /** Absent: it is so although the operator has not decided it. */
-    isDecided?: true;
+    /**
+     * Whether the operator has decided that it is so; absent: a version that does not know has
+     * stored it.
+     */
+    isDecided?: boolean;
   };
 }
 

@@ -153,7 +153,7 @@ const healthFactsSql = (withDecided: boolean): string => `${PARKED_SQL}
   union all (${factSql('mcp_unconfined', 's.name', '1', 's.changed_at', { detail: `case when s.is_inside then s.reason else 'it runs outside, because ' || s.reason end` })}
   from (
     select s.name, s.changed_at, s.info #>> '{sandbox,reason}' as reason, (s.info #>> '{sandbox,isOn}')::boolean as is_inside
-    from holdfast.mcp_servers s where s.state = 'connected' and ${IS_ASKED_SQL} and s.info #> '{sandbox,isDecided}' is null
+    from holdfast.mcp_servers s where s.state = 'connected' and ${IS_ASKED_SQL} and s.info #>> '{sandbox,isDecided}' = 'false'
   ) as s where s.reason is not null order by s.changed_at limit ${NAMES_MAX})
   union all ${unknownCallsSql(withDecided)}`;
 

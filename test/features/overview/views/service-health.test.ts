@@ -247,12 +247,15 @@ test('an MCP server is named after two failed tries or 30 s, with the reason, wh
 });
 
 test('an MCP server that is not in the sandbox although no one has decided so is named, with what to install', async () => {
+  const cutOff = 'there is no network, because socat is not on the PATH';
   const info = (sandbox: object) => ({ state: 'connected', info: { name: 'x', sandbox } });
   await addMcpServers(
     rig,
-    { name: 'inside', ...info({ isOn: true, reason: null }) },
-    { name: 'cut-off', ...info({ isOn: true, reason: 'there is no network, because socat is not on the PATH' }) },
-    { name: 'outside', ...info({ isOn: false, reason: 'bwrap is not on the PATH' }) },
+    { name: 'inside', ...info({ isOn: true, reason: null, isDecided: false }) },
+    { name: 'cut-off', ...info({ isOn: true, reason: cutOff, isDecided: false }) },
+    { name: 'outside', ...info({ isOn: false, reason: 'bwrap is not on the PATH', isDecided: false }) },
+    // As a version stored it that knew nothing of decisions.
+    { name: 'earlier', ...info({ isOn: false, reason: 'mcp.servers.earlier.sandbox is "off"' }) },
     { name: 'decided', ...info({ isOn: false, reason: 'tools.exec.sandbox is "off"', isDecided: true }) },
   );
   const facts = (await readServiceHealth(rig.database.reads)).filter(({ kind }) => kind === 'mcp_unconfined');
