@@ -6,7 +6,7 @@ import { deliveryDelayMs } from '../../kernel/rules/backoff.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { retryPassingFaults } from '../../database/passing-faults.ts';
 import type { Logger } from '../../logger.ts';
-import { readTroubles, withMarks } from '../overview/read-overview.ts';
+import { judgeTroubles, readTroubles } from '../overview/read-overview.ts';
 import { listCutKinds } from '../overview/views/attention.ts';
 import { judgeAttempt } from './rules.ts';
 import { claimCalls, readTimeIfDue, settleCall, type ClaimedCall, type Reading } from './calls.ts';
@@ -52,8 +52,9 @@ export async function readProblems(service: Service): Promise<Reading | null> {
   const time = await readTimeIfDue(service.database);
   if (time === null) return null;
   const seen = { reads: service.reads, service };
-  const { items } = await withMarks(seen, await readTroubles(seen, Promise.resolve({ dependencies: [] })));
-  return { problems: items, cutKinds: listCutKinds(items), ...time };
+  const troubles = await readTroubles(seen, Promise.resolve({ dependencies: [] }));
+  const { items, explained } = await judgeTroubles(seen, troubles);
+  return { problems: items, explained, cutKinds: listCutKinds([...items, ...explained]), ...time };
 }
 
 /**

@@ -52,6 +52,8 @@ export interface KnownAlert {
 /** What needs attention, as it was read at a time of the database. */
 export interface AttentionReading {
   problems: readonly AlertProblem[];
+  /** Those that are not among them only because one of them is their cause. */
+  explained: readonly Pick<AlertProblem, 'id'>[];
   /** Kinds of which there may be more than was read. */
   cutKinds: ReadonlySet<string>;
   atMs: number;
@@ -84,11 +86,12 @@ export interface AlertPlan {
  */
 export function planAlerts(
   filter: AlertFilter,
-  { problems, cutKinds, atMs }: AttentionReading,
+  { problems, explained, cutKinds, atMs }: AttentionReading,
   sent: readonly KnownAlert[],
 ): AlertPlan {
   const known = new Map(sent.map((alert) => [alert.problemId, alert]));
   const there = new Map(problems.map((problem) => [problem.id, problem]));
+  const explainedIds = new Set(explained.map(({ id }) => id));
   const isNew = (problem: AlertProblem, before: KnownAlert | undefined): boolean =>
     before === undefined || isWorse(problem, before) || atMs - before.alertedMs >= filter.repeatSeconds * 1_000;
   const begun = problems.filter(
@@ -97,7 +100,8 @@ export function planAlerts(
   const plan: AlertPlan = { begun, ended: [], changed: [] };
   for (const alert of sent) {
     const problem = there.get(alert.problemId);
-    const isThere = problem === undefined ? mayBeCut(alert, cutKinds) : !isWorse(alert, problem);
+    const isThere =
+      problem === undefined ? explainedIds.has(alert.problemId) || mayBeCut(alert, cutKinds) : !isWorse(alert, problem);
     if (isThere) {
       if (alert.endedMs !== null) plan.changed.push({ ...alert, endedMs: null });
     } else if (alert.endedMs === null) plan.changed.push({ ...alert, endedMs: atMs });

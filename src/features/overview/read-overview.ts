@@ -11,6 +11,7 @@ import {
   isExplained,
   type AttentionFact,
   type AttentionMark,
+  type Named,
 } from './rules/attention.ts';
 import { budgetName } from '../budgets/rules/budget.ts';
 import { toPoints, computeRates } from './rules/figures.ts';
@@ -78,7 +79,7 @@ function tightest(budgets: readonly Budget[]): Overview['budget'] {
 }
 
 /** An item before what was decided about it is known. */
-type Trouble = Omit<AttentionEntry, 'state' | 'mark'>;
+type Trouble = Omit<AttentionEntry, 'state' | 'mark'> & Named;
 
 type Reading = Pick<ApiContext, 'reads' | 'service'>;
 
@@ -89,32 +90,47 @@ export async function readTroubles(
 ): Promise<Trouble[]> {
   const [read, { dependencies }] = await Promise.all([readAttention(reads), readiness]);
   const failed = dependencies.filter(({ status }) => status === 'failed').map(missingDependency);
-  const facts: AttentionFact[] = [...failed, ...read];
-  const isCause = (one: Parameters<typeof isExplained>[0]): boolean => !isExplained(one, facts);
   const budgets = budgetBookOf(service)
-    .all.filter((one) => one.origin !== 'batch' && isCause({ kind: 'budget', name: budgetName(one) }))
+    .all.filter(({ origin }) => origin !== 'batch')
     .flatMap((one) => {
       const item = budgetItem(one);
-      return item === null ? [] : [{ id: deriveAttentionId(`budget ${one.id}`), ...item }];
+      const id = deriveAttentionId(`budget ${one.id}`);
+      return item === null ? [] : [{ id, name: budgetName(one), ...item }];
     });
-  const others = facts
-    .filter(isCause)
-    .map((fact) => ({ id: deriveAttentionId(formatSubject(fact)), ...attentionItem(fact) }));
+  const others = [...failed, ...read].map((fact) => {
+    const id = deriveAttentionId(formatSubject(fact));
+    return { id, name: fact.name, ...attentionItem(fact) };
+  });
   return [...others, ...budgets];
 }
 
-/** Adds what operators have decided, and sorts by consequence and age. */
-export async function withMarks({ reads }: Reading, troubles: readonly Trouble[]): Promise<Attention> {
+/**
+ * Adds what operators have decided, and sorts by consequence and age. `explained`: those that are
+ * no items, because an item is their cause.
+ */
+export async function judgeTroubles(
+  { reads }: Reading,
+  troubles: readonly Trouble[],
+): Promise<Attention & { explained: AttentionEntry[] }> {
   const marks = troubles.length === 0 ? new Map<string, AttentionMark>() : await readAttentionMarks(reads);
-  const items = troubles.map((trouble) => buildEntry(trouble, marks.get(trouble.id)));
-  return { items: items.toSorted(compareAttention) };
+  const judged = troubles.map(({ name, ...trouble }) => ({ name, ...buildEntry(trouble, marks.get(trouble.id)) }));
+  const entries = judged.map(({ name, ...entry }) => ({ entry, isLeftOut: isExplained({ ...entry, name }, judged) }));
+  const listed = (isLeftOut: boolean): AttentionEntry[] =>
+    entries.filter((one) => one.isLeftOut === isLeftOut).map(({ entry }) => entry);
+  return { items: listed(false).toSorted(compareAttention), explained: listed(true) };
+}
+
+/** The same, as the API shows it. */
+export async function withMarks(reading: Reading, troubles: readonly Trouble[]): Promise<Attention> {
+  const { items } = await judgeTroubles(reading, troubles);
+  return { items };
 }
 
 function missingDependency({ name, failedSince }: Readiness['dependencies'][number]): AttentionFact {
   return { kind: 'dependency', name, detail: null, count: 1, since: failedSince };
 }
 
-function buildEntry(trouble: Trouble, mark: AttentionMark | undefined): AttentionEntry {
+function buildEntry(trouble: Omit<Trouble, 'name'>, mark: AttentionMark | undefined): AttentionEntry {
   const state = attentionState(trouble, mark);
   if (mark === undefined || state === 'open') return { ...trouble, state, mark: null };
   const { by, at, until, reason } = mark;

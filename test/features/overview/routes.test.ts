@@ -383,6 +383,20 @@ describe('GET /v1/attention', () => {
     expect(await attention('calls_unknown')).toMatchObject({ state: 'open', count: 1 });
   });
 
+  test('lists the effects of a problem once a person has decided about it, and hides them while it is open', async () => {
+    const { rig } = holder;
+    await emptyTables(rig, 'model_blocks', 'turns');
+    await addModelBlocks(rig, { account: 'account', model: 'anthropic/m', until: ahead('1 hour') });
+    expect(await attention('model_blocked')).toMatchObject({ state: 'open' });
+    const parked = { status: 'parked', parkCode: 'model_away', parkBy: 'anthropic', parkSince: now };
+    await addTurns(rig, { sessionId: newId<string>(), ...parked });
+    const cause = await attention('model_away');
+    expect(await attention('model_blocked')).toBeUndefined();
+    await rig.post(`/v1/attention/${cause.id}/snooze`, { seconds: 60 });
+    expect(await attention('model_blocked')).toMatchObject({ state: 'open' });
+    await emptyTables(rig, 'model_blocks', 'turns');
+  });
+
   test('refuses a decision about a problem that does not exist, and a snooze of a negative time', async () => {
     const { rig } = holder;
     expect(await rig.post('/v1/attention/none/snooze', {})).toMatchObject({

@@ -122,7 +122,7 @@ function weigh({ state, kind }: Ranked): number {
 
 const ofAny = (): string => '';
 const ofName = (name: string): string => name;
-/** The provider of a model, or the channel of an account. */
+/** The provider of a model. */
 const ofOwner = (name: string): string => name.split('/', 1)[0] ?? '';
 
 /** Troubles that others explain, if both are of the same. */
@@ -132,16 +132,23 @@ const EXPLAINED: Partial<Record<Kind, { by: readonly Kind[]; of: (name: string) 
   model_blocked: { by: ['model_away', 'model_wrong_address', 'model_limited'], of: ofOwner },
   cron_late: { by: ['no_scheduler'], of: ofAny },
   budget: { by: ['budget_reached'], of: ofName },
-  deliveries_failing: { by: ['channel_lost'], of: ofOwner },
+  deliveries_failing: { by: ['channel_lost'], of: ofName },
 };
 
-type Named = Pick<AttentionFact, 'name'> & { kind: Kind };
+export type Named = Pick<AttentionFact, 'name'> & { kind: Kind };
 
-/** Whether another trouble is the cause of one, or shows more of what follows from the same cause. */
-export function isExplained(one: Named, all: readonly Named[]): boolean {
+/**
+ * Whether another trouble is the cause of one, or shows more of what follows from the same cause. A
+ * cause that a person has acknowledged or snoozed explains nothing: its effects would be seen by no
+ * one.
+ */
+export function isExplained(one: Named, all: readonly (Named & Pick<Ranked, 'state'>)[]): boolean {
   const rule = EXPLAINED[one.kind];
   return (
-    rule !== undefined && all.some(({ kind, name }) => rule.by.includes(kind) && rule.of(name) === rule.of(one.name))
+    rule !== undefined &&
+    all.some(
+      ({ kind, name, state }) => state === 'open' && rule.by.includes(kind) && rule.of(name) === rule.of(one.name),
+    )
   );
 }
 

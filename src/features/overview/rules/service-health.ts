@@ -34,8 +34,8 @@ export type HealthKind = (typeof HEALTH_KINDS)[number];
 export interface HealthFact {
   kind: HealthKind;
   /**
-   * A provider, a budget, the scope of a pause, a lane, a process, a channel with its destination,
-   * versions, the session of a transaction, an MCP server or a tool.
+   * A provider, a budget, the scope of a pause, a lane, a process, the account of a channel or a
+   * webhook with its host, versions, the session of a transaction, an MCP server or a tool.
    */
   name: string;
   /** The error of what it is, for people with a key; null: there is none. */

@@ -14,6 +14,7 @@ import {
   MCP_LOST_MS,
   WORK_UNSERVED_MS,
 } from '../rules/service-health.ts';
+import { placesOfUrlSql } from '../../../core/channel-address.ts';
 import { GATED_HEADS_SQL, headsOfChatsSql } from '../../deliveries/store/claims.ts';
 import { WORKER_LOST_MS } from '../../../kernel/rules/why.ts';
 import { HELD_SINCE_SQL, OLDEST_TRANSACTION_SQL } from '../../../database/event-ids.ts';
@@ -135,7 +136,7 @@ const healthFactsSql = (withDecided: boolean): string => `${PARKED_SQL}
   ) as stalled group by channel limit ${NAMES_MAX})
   union all (${factSql('deliveries_failing', 'destination', 'count(*)', 'min(created_at)')}
   from (
-    select concat_ws(' ', d.channel, substring(d.target ->> 'url' from '^https?://(?:[^/?#]*@)?([^/?#]+)')) as destination, d.created_at
+    select coalesce(${placesOfUrlSql("d.target ->> 'url'").account}, concat_ws(' ', d.channel, substring(d.target ->> 'url' from '^https?://(?:[^/?#]*@)?([^/?#]+)'))) as destination, d.created_at
     from holdfast.deliveries d
     where d.status in ('pending', 'sending') and d.attempts > 0 and d.last_error is not null and d.expires_at > clock_timestamp() limit ${COUNT_MAX}
   ) as failing group by destination order by count(*) desc limit ${NAMES_MAX})

@@ -26,11 +26,12 @@ function play(
   steps: [seconds: number, ...problems: AlertProblem[]][],
   filter: Parameters<typeof planAlerts>[0] = FILTER,
   cutKinds: ReadonlySet<string> = new Set(),
+  explained: readonly { id: string }[] = [],
 ) {
   let known: KnownAlert[] = [];
   return steps.flatMap(([seconds, ...problems]) => {
     const atMs = seconds * 1_000;
-    const { begun, ended, changed } = planAlerts(filter, { problems, cutKinds, atMs }, known);
+    const { begun, ended, changed } = planAlerts(filter, { problems, explained, cutKinds, atMs }, known);
     const begins = begun.map(({ id, ...one }) => ({ ...one, problemId: id, alertedMs: atMs, endedMs: null }));
     const rows = new Map([...known, ...changed, ...begins].map((one) => [one.problemId, one]));
     for (const { problemId } of ended) rows.delete(problemId);
@@ -100,7 +101,8 @@ test('what is a little more than it was, or of which the count at that time is n
     alertedMs: 0,
     endedMs: null,
   } as const;
-  expect(planAlerts(FILTER, { problems: [problem({ count: 500 })], cutKinds: new Set(), atMs: 5 }, [before])).toEqual({
+  const reading = { problems: [problem({ count: 500 })], explained: [], cutKinds: new Set<string>(), atMs: 5 };
+  expect(planAlerts(FILTER, reading, [before])).toEqual({
     begun: [],
     ended: [],
     changed: [],
@@ -138,6 +140,11 @@ test('a call names 50 problems, and says how many the next one names', () => {
     text: expect.stringMatching(/and 10 more in the next alert: GET \/v1\/attention$/),
   });
   expect(call!.problems).toHaveLength(50);
+});
+
+test('a problem has not ended while its cause is listed in its place, and is not new after that', () => {
+  const steps: Parameters<typeof play>[0] = [[0, problem(), problem({ id: 'q' })], [5], [200], [400, problem()]];
+  expect(play(steps, FILTER, new Set(), [{ id: 'p' }])).toEqual(['0 p begins', '0 q begins', '200 q ends']);
 });
 
 test('nothing ends that a list which was cut does not have', () => {

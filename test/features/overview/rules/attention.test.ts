@@ -82,14 +82,17 @@ test.each([
   ['dependency storage', 'queue_unreachable queue', false],
   ['budget all per day', 'budget_reached all per day', true],
   ['cron_late 1', 'no_scheduler scheduler', true],
-  ['deliveries_failing telegram', 'channel_lost telegram/main', true],
+  ['deliveries_failing telegram/main', 'channel_lost telegram/main', true],
+  ['deliveries_failing telegram/other', 'channel_lost telegram/main', false],
   ['deliveries_failing webhook host', 'channel_lost telegram/main', false],
 ])('%s beside %s is no line of its own: %s', (one, other, isLeftOut) => {
   const named = (text: string) => {
     const [kind = '', ...name] = text.split(' ');
     return { kind: kind as AttentionItem['kind'], name: name.join(' ') };
   };
-  expect(isExplained(named(one), [named(one), named(other)] as AttentionFact[])).toBe(isLeftOut);
+  const beside = (state: 'open' | 'snoozed') => isExplained(named(one), [{ ...named(other), state }]);
+  expect(beside('open')).toBe(isLeftOut);
+  expect(beside('snoozed'), 'a person has decided about the other').toBe(false);
 });
 
 test('a budget needs a person from its own percentage on, and is an error when it is full', () => {

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { notesOf, wordsOfHealth } from '../../../../src/features/overview/rules/service-health.ts';
+import { wordsOfHealth } from '../../../../src/features/overview/rules/service-health.ts';
 import { readServiceHealth } from '../../../../src/features/overview/views/service-health.ts';
 import { reportWorker } from '../../../../src/kernel/processes/report-worker.ts';
 import { readScrapeFigures } from '../../../../src/features/overview/views/scrape-figures.ts';
@@ -196,6 +196,11 @@ test('a receiver that fails is named after its first failure, once for all of it
     },
   );
   expect(await troubles()).toEqual(['deliveries_failing webhook hooks.example:8443 2']);
+  const chat = { channel: 'telegram', target: { url: 'channel:telegram/main/42' } };
+  await changeDeliveries(rig, {}, chat);
+  expect(await troubles(), 'the account, as that is named when it is lost').toEqual([
+    'deliveries_failing telegram/main 2',
+  ]);
   await changeDeliveries(rig, {}, { status: 'sent' });
   expect(await troubles()).toEqual([]);
 });
