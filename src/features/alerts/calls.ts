@@ -11,7 +11,7 @@ import { and, eq, inArray, lte, query, sql } from '../../database/drizzle.ts';
 import type { Committed, DeliveryRing } from '../../kernel/queue/after-commit.ts';
 import { transaction, type Transaction } from '../../database/transaction.ts';
 import { newId } from '../../ids.ts';
-import { isChat, putIntoOutbox, type Outbox } from './chats.ts';
+import { isChat, noteChatState, putIntoOutbox, type Outbox } from './chats.ts';
 import { buildCall, planAlerts, type AlertCall, type AttentionReading, type KnownAlert } from './rules.ts';
 
 type AlertDestination = typeof alertDestinations.$inferSelect;
@@ -74,13 +74,16 @@ export function claimCalls(
     const rings: DeliveryRing[] = [];
     for (const destination of due) {
       const { id, name, url, secret } = destination;
-      if (isChat(url) && outbox === null) continue;
+      if (isChat(url)) {
+        if (outbox === null) continue;
+        await noteChatState(tx, { id, url, sessionId: outbox.sessionId });
+      }
       const call = destination.call ?? (await planCall(tx, destination, reading));
       if (call === null) continue;
       const callId = destination.callId ?? newId<string>();
       if (outbox !== null && isChat(url)) {
         rings.push(await putIntoOutbox(tx, outbox, { callId, url, call }));
-        await noteEnd(tx, id, { status: null, error: null });
+        await notePut(tx, id);
         await noteSaid(tx, id, call);
         continue;
       }
@@ -158,11 +161,11 @@ async function noteSaid(tx: Transaction, id: string, call: AlertCall): Promise<v
   await storeAlerts(tx, id, begun);
 }
 
-/** A call is over. */
-async function noteEnd(tx: Transaction, id: string, answer: AttemptAnswer): Promise<void> {
+/** A call is in the outbox, which says nothing of whether it arrives. */
+async function notePut(tx: Transaction, id: string): Promise<void> {
   await tx.rows
     .update(alertDestinations)
-    .set({ callId: null, call: null, attempts: 0, ...noted(answer) })
+    .set({ callId: null, call: null, attempts: 0, triedAt: now })
     .where(eq(alertDestinations.id, id));
 }
 

@@ -25,11 +25,11 @@ export function isChat(url: string): boolean {
 }
 
 /** Gives the work the outbox, and again if its session was erased meanwhile. */
-export function withOutbox<Result>(service: Service, work: (outbox: Outbox) => Promise<Result>): Promise<Result> {
+export async function withOutbox<Result>(service: Service, work: (outbox: Outbox) => Promise<Result>): Promise<Result> {
   const { agents, channels } = service.config;
   const sessionKey = canonicalSessionKey(`agent:${agents.list[0]?.id ?? 'main'}:alerts`);
   const expiresMs = channels.webhook.expiresAfter;
-  return writeToSession(service, { key: sessionKey }, (sessionId) => work({ sessionKey, sessionId, expiresMs }));
+  return await writeToSession(service, { key: sessionKey }, (sessionId) => work({ sessionKey, sessionId, expiresMs }));
 }
 
 /**
@@ -83,6 +83,27 @@ select seq from (select * from inserted_deliveries union all select * from known
     payload: JSON.stringify(payload),
   }),
   answer: ([row]: { seq: string }[]) => row?.seq ?? null,
+});
+
+/**
+ * A chat fails since its newest delivery that has ended was not sent, or may not have been, and
+ * until a later one is. What a test has found stays until something was sent after it.
+ */
+export const noteChatState = literalQuery({
+  name: 'note-chat-state',
+  purpose: 'Note whether the newest delivery of a chat that has ended was sent.',
+  locking: 'The destination.',
+  text: `with ended as materialized (
+  select d.status = 'sent' as is_sent, d.settled_at, coalesce(d.last_error, concat('The delivery ended as ', d.status)) as error
+  from holdfast.deliveries d
+  where d.session_id = $sessionId::uuid and d.target ->> 'url' = $url and starts_with(d.cause_key, 'alert:')
+    and d.status in ('sent', 'failed', 'expired', 'unknown')
+  order by d.seq desc limit 1
+)
+update holdfast.alert_destinations a set last_status = null,
+  failing_since = case when not ended.is_sent then ended.settled_at end, last_error = case when not ended.is_sent then ended.error end
+from ended where a.id = $id::uuid and case when ended.is_sent then a.failing_since <= ended.settled_at else a.failing_since is null end`,
+  values: (chat: { id: string; url: string; sessionId: SessionId }) => chat,
 });
 
 /** What has become of the delivery of a call. */

@@ -43,7 +43,12 @@ export async function runAlertRound({ service, logger }: Alerting, signal: Abort
   const leaseMs = service.config.channels.webhook.timeoutMs + LEASE_MARGIN_MS;
   const claim = async (outbox: Outbox | null) =>
     service.publish(await claimCalls(service.database, reading, { leaseMs, outbox }));
-  const { claimed } = await (reading.hasChats ? withOutbox(service, claim) : claim(null));
+  const claimWebhooks = (error: unknown) => {
+    logger.warn({ err: error }, 'Alerts could not be put into the outbox for chats; the next round retries');
+    return claim(null);
+  };
+  // The outbox can be out of reach, and one chat must not keep a webhook from what it is sent.
+  const { claimed } = await (reading.hasChats ? withOutbox(service, claim).catch(claimWebhooks) : claim(null));
   await Promise.all(claimed.map((call) => sendClaimed(service, call, { logger, signal, leaseMs })));
 }
 

@@ -3,6 +3,8 @@
 import { beforeEach, expect, test } from 'vitest';
 import { runAlertRound } from '../../../src/features/alerts/rounds.ts';
 import { relayChats } from '../../../src/features/deliveries/chat-relay.ts';
+import { readAttention } from '../../../src/features/overview/views/attention.ts';
+import type { Service } from '../../../src/kernel/use-cases/service.ts';
 import type { SessionId } from '../../../src/core/ids.ts';
 import { changeAlerts } from '../../rows/alerts.ts';
 import { changeChannelGates } from '../../rows/channel-gates.ts';
@@ -27,9 +29,9 @@ async function add(url: unknown, name = 'ops') {
   return await holder.rig.api.post('/v1/alert-destinations', { name, url, kinds: ['model_blocked'] });
 }
 
-async function round(): Promise<void> {
+async function round(changed: Partial<Service> = {}): Promise<void> {
   const { service, logger } = holder.rig.api.context;
-  await runAlertRound({ service, logger }, new AbortController().signal);
+  await runAlertRound({ service: { ...service, ...changed }, logger }, new AbortController().signal);
 }
 
 /** What the bot has written in the chat. */
@@ -86,6 +88,48 @@ test('a problem is written in the chat once when it begins and once when it ends
   expect(await readDeliveries(api, { sessionKey: 'agent:main:alerts' }, 'status')).toEqual([
     { status: 'sent' },
     { status: 'sent' },
+  ]);
+});
+
+test('a chat that does not get its messages fails, as others are told, until one has arrived', async () => {
+  const { api, telegram } = holder.rig;
+  const { body } = await add(CHAT);
+  const state = async () => (await api.get('/v1/alert-destinations')).body.items[0];
+  const failing = async () => (await readAttention(api.context.reads)).some(({ kind }) => kind === 'alerts_failing');
+  telegram.faults.arm({ kind: 'refuse', status: 403, description: 'Forbidden: bot was kicked' });
+  await addModelBlocks(api, { account: 'account', model: 'anthropic/claude-a', until: ahead('1 hour') });
+  await round();
+  await relay();
+  await round();
+  expect(await state()).toMatchObject({
+    lastError: expect.stringContaining('kicked'),
+    failingSince: expect.any(String),
+  });
+  expect(await failing()).toBe(true);
+  const { failingSince } = await state();
+  // What is put into the outbox has not arrived.
+  await addModelBlocks(api, { account: 'account', model: 'anthropic/claude-b', until: ahead('1 hour') });
+  await round();
+  expect(await state()).toMatchObject({ id: body.id, failingSince });
+  await relay();
+  await round();
+  expect(await state()).toMatchObject({ lastError: null, failingSince: null });
+  expect(await failing()).toBe(false);
+});
+
+test('a webhook is sent its alerts in the round in which the outbox for chats is not reached', async () => {
+  const { api } = holder.rig;
+  await add(CHAT);
+  await add('http://127.0.0.1:9/hook', 'webhook');
+  await addModelBlocks(api, { account: 'account', model: 'anthropic/claude-a', until: ahead('1 hour') });
+  // An agent without a session for alerts, because its key would be too long.
+  const { config } = api.context.service;
+  const [agent] = config.agents.list;
+  const list = [{ ...agent!, id: 'x'.repeat(600) }];
+  await round({ config: { ...config, agents: { ...config.agents, list } } });
+  expect((await api.get('/v1/alert-destinations')).body.items).toMatchObject([
+    { name: 'ops', triedAt: null },
+    { name: 'webhook', triedAt: expect.any(String), lastError: expect.any(String) },
   ]);
 });
 
