@@ -1,6 +1,6 @@
 import { table } from './table.ts';
 
-export const { add: addMcpServers, change: changeMcpServers } = table('mcp_servers', 'name', {
+export const { read: readMcpServers, add: addMcpServers, change: changeMcpServers } = table('mcp_servers', 'name', {
   text: 'name state',
   'text?': 'error',
   int: 'failedTries',

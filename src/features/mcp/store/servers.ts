@@ -98,9 +98,10 @@ select`,
 
 export const storeMcpLoss = literalQuery({
   name: 'store-mcp-loss',
-  purpose: 'Note that a server was not reached. Its tools stay.',
+  purpose: 'Note that a server that this process has claimed was not reached. Its tools stay.',
   locking: 'The server.',
-  text: `with server as materialized (select name, state from holdfast.mcp_servers where name = $name for update),
+  // The claim ends with it: if the statement is sent again, the same try is not counted twice.
+  text: `with server as materialized (select name, state from holdfast.mcp_servers where name = $name and claimed_until is not null for update),
 updated as (
   update holdfast.mcp_servers s set state = 'lost', error = $error, failed_tries = s.failed_tries + 1,
     changed_at = case when s.state = 'lost' then s.changed_at else clock_timestamp() end,
