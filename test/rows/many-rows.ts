@@ -91,8 +91,31 @@ export async function growingReads(client: PoolClient, text: string, values: unk
   return reads.filter(({ table }) => GROWING.includes(table ?? ''));
 }
 
+/** How many rows of a table a statement reads when it runs. */
+export async function countRowsRead(
+  client: PoolClient,
+  { text, values }: { text: string; values: unknown[] },
+  table: string,
+) {
+  const { rows } = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
+    `explain (analyze, format json) ${text}`,
+    values,
+  );
+  const nodesOf = (plan: PlanNode): PlanNode[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+  const nodes = rows.flatMap((row) => row['QUERY PLAN'].flatMap(({ Plan }) => nodesOf(Plan)));
+  return nodes
+    .filter((node) => node['Relation Name'] === table && node['Node Type'].endsWith('Scan'))
+    .reduce((sum, node) => {
+      const { 'Actual Rows': kept = 0, 'Rows Removed by Filter': removed = 0, 'Actual Loops': loops = 0 } = node;
+      return sum + (kept + removed) * loops;
+    }, 0);
+}
+
 interface PlanNode {
   'Node Type': string;
+  'Actual Rows'?: number;
+  'Rows Removed by Filter'?: number;
+  'Actual Loops'?: number;
   'Relation Name'?: string;
   'Index Name'?: string;
   Plans?: PlanNode[];

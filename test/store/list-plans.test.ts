@@ -51,11 +51,15 @@ import {
   pageQuery,
   type TurnFilter,
 } from '../../src/kernel/views/turn-filter.ts';
+import type { PreparedQuery } from '../../src/database/statement.ts';
+import type { Transaction } from '../../src/database/transaction.ts';
+import type { ClaimedDelivery } from '../../src/features/deliveries/store/claims.ts';
+import { settleDelivery } from '../../src/features/deliveries/store/settle.ts';
 import { readNewEntries } from '../../src/features/search/store/index-texts.ts';
 import { scores } from '../../src/features/scores/views.ts';
 import { searchIndex, searchWalks, listHits } from '../../src/features/search/views.ts';
 import { parseQuery, type SearchQuery } from '../../src/features/search/rules.ts';
-import { BATCH_ID, createManyRows, growingReads } from '../rows/many-rows.ts';
+import { BATCH_ID, countRowsRead, createManyRows, growingReads } from '../rows/many-rows.ts';
 import { addTurns, changeTurns, readTurns } from '../rows/turns.ts';
 import type { StoreRig } from './store-rig.ts';
 
@@ -305,6 +309,30 @@ test.each([
     }
   },
 );
+
+test('a delivery that was sent wakes others after it has read 1,000 of those that wait', async () => {
+  await client.query('begin');
+  try {
+    await client.query(
+      `update holdfast.deliveries set status = 'pending', due_at = now() + interval '1 hour', target = '{"url":"https://other.example/"}'`,
+    );
+    const { rows } = await client.query<{ id: string }>(
+      `update holdfast.deliveries set status = 'sending', owner = 'relay', wakes = 10, target = '{"url":"https://repaired.example/"}' where id = (select max(id::text)::uuid from holdfast.deliveries) returning id`,
+    );
+    await client.query('analyze holdfast.deliveries');
+    const sent: PreparedQuery[] = [];
+    const tx = { write: () => undefined, query: async (query: PreparedQuery) => sent.push(query) };
+    const settled = { status: 'sent', lastStatus: 200, lastError: null } as const;
+    const delivery = { id: rows[0]!.id } as ClaimedDelivery;
+    await settleDelivery(tx as unknown as Transaction, { ...settled, delivery, owner: 'relay' });
+    const count = await countRowsRead(client, sent[0]!, 'deliveries');
+    // Their ids, then they.
+    expect(count).toBeGreaterThan(2_000);
+    expect(count).toBeLessThan(2_010);
+  } finally {
+    await client.query('rollback');
+  }
+});
 
 test('a count of turns stops at 10,000 and says so', async () => {
   expect(await countTurns(views(), {})).toEqual({ count: 10_000, isCapped: true });

@@ -49,6 +49,9 @@ interface ChatSettlement {
 /** The code of the dead letter of what was given up. */
 const CODES: Partial<Record<Settlement['status'], string>> = { failed: 'delivery_failed', unknown: 'delivery_unknown' };
 
+/** So many deliveries that wait are searched for those to the same destination, the oldest. */
+const SEARCHED_MAX = 1_000;
+
 const places = placesOfUrlSql("settled.target ->> 'url'");
 
 export const settleDelivery = literalQuery({
@@ -68,12 +71,14 @@ export const settleDelivery = literalQuery({
   where d.id = $id::uuid and d.owner = $owner and d.status = 'sending'
   returning d.*
 ),
--- Each of them wakes one more when it was sent: as many as the first wakes are under way, and none follows one that fails.
+-- Each of them wakes one more when it was sent: as many as the first wakes are under way, and none follows one that fails. No index has the
+-- destinations, so they are looked for among the oldest that wait; younger ones go at their own time.
 woken_deliveries as (
   update holdfast.deliveries d set due_at = clock_timestamp(), wakes = 1 where d.id = any (array(
     select next.id from settled cross join lateral (
       select d.id from holdfast.deliveries d
-      where d.status = 'pending' and d.due_at > clock_timestamp() and ${destinationOfTargetSql('d.target')} = ${destinationOfTargetSql('settled.target')}
+      where d.id = any (array(select o.id from holdfast.deliveries o where o.status = 'pending' order by o.id limit ${SEARCHED_MAX}))
+        and d.status = 'pending' and d.due_at > clock_timestamp() and ${destinationOfTargetSql('d.target')} = ${destinationOfTargetSql('settled.target')}
       limit settled.wakes for update skip locked
     ) as next where $status = 'sent' and settled.wakes > 0))
 ),
