@@ -2,6 +2,7 @@
 // why, and are answered when the address is right; other addresses are not affected. Method: a
 // server on loopback that answers as a web server without the API, then as the model.
 import { expect, test } from 'vitest';
+import { BLOCKS_SQL, markAway, type ModelBlock } from '../../src/kernel/queue/model-blocks.ts';
 import { viewMessage } from '../../src/kernel/views/messages.ts';
 import { viewTurn } from '../../src/kernel/views/turns.ts';
 import { ofChat, startProviderServer, type ProviderServer } from '../model/provider-server.ts';
@@ -82,6 +83,23 @@ test('turns of a wrong address wait, say why in all workers, and are answered on
     expect(await read()).toMatchObject({ status: 'answered', reply: 'here' });
   }
   for (const each of [worker, other]) each.stop();
+});
+
+test('an outage that an earlier version writes over a wrong address is not shown as one', async () => {
+  const { views } = rig.database;
+  const model = { account: 'account-of-two-versions', model: 'local/other' };
+  const readAbsence = async () => {
+    const { rows } = await views.query<{ blocks: ModelBlock[] }>(`select ${BLOCKS_SQL} as blocks`);
+    return rows[0]?.blocks.find(({ account }) => account === model.account)?.absence;
+  };
+  const absence = { code: 'model_wrong_address', text: 'answers 404' } as const;
+  await markAway(rig.database, model, { probeInMs: 60_000, absence });
+  expect(await readAbsence()).toEqual(absence);
+  // It does not know of the code.
+  await views.query(`update holdfast.model_blocks set detail = 'overloaded' where account = $1`, [model.account]);
+  expect(await readAbsence()).toBeNull();
+  await markAway(rig.database, model, { probeInMs: 60_000, absence });
+  expect(await readAbsence()).toEqual(absence);
 });
 
 test('a turn of a wrong address gives up after models.outage.giveUpAfter, and names the address', async () => {

@@ -55,14 +55,17 @@ export interface ModelBlock extends BlockedModel {
   traits?: ModelTraits | null;
 }
 
-/** Sent again, the block lasts a little longer. */
+/**
+ * Sent again, the block lasts a little longer. An earlier version writes another detail and leaves
+ * the code as it is, so the code says of which detail it is, and counts only with that.
+ */
 export const blockModel = literalQuery({
   name: 'block-model',
   purpose:
     'Let no worker call a model of an account for so many milliseconds. A block that lasts longer stays, as does one that the provider has asked for when the model is away, too.',
   locking: 'The row of the block.',
   text: `insert into holdfast.model_blocks as b (account, model, until, detail, since, probe_at, code)
-values ($account, $model, clock_timestamp() + $leftMs::bigint * interval '1 millisecond', $detail, clock_timestamp(), clock_timestamp() + $probeInMs::bigint * interval '1 millisecond', $code)
+values ($account, $model, clock_timestamp() + $leftMs::bigint * interval '1 millisecond', $detail, clock_timestamp(), clock_timestamp() + $probeInMs::bigint * interval '1 millisecond', $code::text || ' ' || md5($detail))
 on conflict (account, model) do update set until = excluded.until, detail = excluded.detail, code = excluded.code, lifted_at = null, probe_at = excluded.probe_at,
   since = case when b.until < clock_timestamp() or b.lifted_at is not null then excluded.since else b.since end
 where b.until < clock_timestamp() or b.lifted_at is not null or b.probe_at is not null or (excluded.probe_at is null and b.until < excluded.until)`,
@@ -149,7 +152,7 @@ on conflict (account, model) do update set traits_until = excluded.traits_until,
 export const BLOCKS_SQL = `(select json_agg(json_build_object('account', b.account, 'model', b.model, 'isLifted', b.lifted_at is not null,
     'leftMs', extract(epoch from b.until - clock_timestamp()) * 1000,
     'probeInMs', greatest(extract(epoch from b.probe_at - clock_timestamp()) * 1000, case when b.probe_at is not null then 0 end),
-    'absence', case when b.probe_at is not null and b.code is not null then json_build_object('code', b.code, 'text', b.detail) end,
+    'absence', case when b.probe_at is not null and b.code like '% ' || md5(b.detail) then json_build_object('code', split_part(b.code, ' ', 1), 'text', b.detail) end,
     'traits', case when b.traits_until > now() then b.traits end))
   from (
     select * from holdfast.model_blocks where until > now()
