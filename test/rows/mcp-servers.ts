@@ -1,6 +1,10 @@
 import { table } from './table.ts';
 
-export const { read: readMcpServers, add: addMcpServers, change: changeMcpServers } = table('mcp_servers', 'name', {
+export const {
+  read: readMcpServers,
+  add: addMcpServers,
+  change: changeMcpServers,
+} = table('mcp_servers', 'name', {
   text: 'name state',
   'text?': 'error',
   int: 'failedTries',

@@ -179,7 +179,14 @@ export type Attention = z.output<typeof attention>;
 const SNOOZE_SECONDS_MAX = 30 * 86_400;
 const shownReason = reason.describe('Why; shown with the problem and stored in the audit log');
 
-export const acknowledgeRequest = z.strictObject({ reason: shownReason });
+export const acknowledgeRequest = z.strictObject({
+  count: count
+    .exactOptional()
+    .describe(
+      '`count` as it was shown. If there are more dead letters, approvals, pairings or calls with an unknown outcome now, the answer is 409 and nothing is decided; absent: all of them are acknowledged',
+    ),
+  reason: shownReason,
+});
 
 export const snoozeRequest = z.strictObject({
   seconds: z.int().min(0).max(SNOOZE_SECONDS_MAX).exactOptional().describe('For how long; 0: no longer; absent: 3600'),

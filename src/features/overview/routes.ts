@@ -17,7 +17,9 @@ import {
   stats,
   type AttentionEntry,
 } from './contract.ts';
-import { notFound } from '../../api/problem.ts';
+import { conflict, notFound, type Problem } from '../../api/problem.ts';
+import { readDatabaseTime } from '../../database/database-time.ts';
+import { isMoreThanShown } from './rules/attention.ts';
 import { markAttention, readFigures, readTroubles, withMarks } from './read-overview.ts';
 import { viewStats } from './views/stats.ts';
 
@@ -102,15 +104,15 @@ function tagged(headers: FastifyRequest['headers'], body: object, essence: objec
 /** How long a problem is snoozed if the request does not say, in seconds. */
 const SNOOZE_SECONDS = 3_600;
 
-const answers = {
+const ANSWERS = {
   200: { description: 'The problem with the decision', schema: attentionEntry },
   404: { description: 'There is no such problem, or it has ended' },
 };
 
 /** A route that stores what an operator decides. `seconds`: null: it is acknowledged. */
-function markRoute<Body extends z.ZodType<{ reason?: string; seconds?: number }>>(
+function markRoute<Body extends z.ZodType<{ reason?: string; seconds?: number; count?: number }>>(
   verb: 'acknowledge' | 'snooze',
-  spec: { summary: string; body: Body; seconds: (body: z.output<Body>) => number | null },
+  spec: { summary: string; body: Body; answers: Route['answers']; seconds: (body: z.output<Body>) => number | null },
 ): Route {
   const path = `/v1/attention/{attentionId}/${verb}` as '/v1/attention/{attentionId}/snooze';
   return defineEffect<typeof path, { id: string }, NoFields, Body>({
@@ -118,11 +120,15 @@ function markRoute<Body extends z.ZodType<{ reason?: string; seconds?: number }>
     path,
     summary: spec.summary,
     body: spec.body,
-    answers,
+    answers: spec.answers,
     async perform({ params: { attentionId: id }, body, principal, idempotency }, api) {
-      const { count } = await findEntry(api, id);
-      const mark = { id, seconds: spec.seconds(body), count, reason: body.reason ?? null, by: principal.name };
-      await markAttention(api.context.service.database, mark, idempotency);
+      const { database } = api.context.service;
+      // What becomes part of the problem after it is read is not decided.
+      const atMs = await readDatabaseTime(database);
+      const entry = await findEntry(api, id);
+      if (body.count !== undefined && isMoreThanShown(entry, body.count)) throw grown(entry, body.count);
+      const mark = { id, atMs, seconds: spec.seconds(body), count: entry.count, reason: body.reason ?? null };
+      await markAttention(database, { ...mark, by: principal.name }, idempotency);
       return { id };
     },
     show: ({ id }, _request, api) => findEntry(api, id),
@@ -132,12 +138,14 @@ function markRoute<Body extends z.ZodType<{ reason?: string; seconds?: number }>
 const postAcknowledge = markRoute('acknowledge', {
   summary: 'Acknowledge a problem: until it ends, it is not counted and stands last',
   body: acknowledgeRequest,
+  answers: { ...ANSWERS, 409: { description: 'It has become more than what was shown' } },
   seconds: () => null,
 });
 
 const postSnooze = markRoute('snooze', {
   summary: 'Snooze a problem: for so many seconds, it is not counted and stands last; 0 ends what was decided before',
   body: snoozeRequest,
+  answers: ANSWERS,
   seconds: ({ seconds = SNOOZE_SECONDS }) => seconds,
 });
 
@@ -148,6 +156,12 @@ async function findEntry({ context, services }: Api, id: string): Promise<Attent
   if (found === undefined)
     throw notFound(`problem ${id}: it has ended, or never existed. GET /v1/attention lists them`);
   return found;
+}
+
+function grown({ count, text }: AttentionEntry, shown: number): Problem {
+  return conflict(
+    `count is ${shown}, and there are ${count} now: ${text}. Nothing was decided: read GET /v1/attention again, then send the new count`,
+  );
 }
 
 export const routes: Route[] = [getStats, getOverview, getAttention, postAcknowledge, postSnooze];

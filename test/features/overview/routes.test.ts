@@ -369,6 +369,15 @@ describe('GET /v1/attention', () => {
     );
     await call(3, now);
     expect(await attention('calls_unknown'), 'those before are decided').toMatchObject({ state: 'open', count: 1 });
+    // While a person reads of one, there is another.
+    await call(4, now);
+    expect(await rig.post(`/v1/attention/${found.id}/acknowledge`, { count: 1 })).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining('count is 1, and there are 2 now: 2 calls of refund') },
+    });
+    expect(await attention('calls_unknown')).toMatchObject({ state: 'open', count: 2 });
+    const decided = await rig.post(`/v1/attention/${found.id}/acknowledge`, { count: 2 });
+    expect(decided).toMatchObject({ status: 200, body: { state: 'acknowledged' } });
   });
 
   test('lists a new call with an unknown outcome after a thousand were acknowledged', async () => {

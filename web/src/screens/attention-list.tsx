@@ -139,7 +139,7 @@ const HOURS = [1, 4, 24, 168] as const;
 
 /** Asks why, and for how long. */
 function Decision({
-  entry: { id, text },
+  entry: { id, text, count },
   to,
   onClose,
   onDone,
@@ -160,7 +160,7 @@ function Decision({
       perform={async (reason) => {
         const body = reason === undefined ? {} : { reason };
         await (to === 'Acknowledge'
-          ? api.acknowledgeAttention({ attentionId: id, body })
+          ? api.acknowledgeAttention({ attentionId: id, body: { ...body, count } })
           : api.snoozeAttention({ attentionId: id, body: { ...body, seconds: hours * 3_600 } }));
         await onDone();
       }}

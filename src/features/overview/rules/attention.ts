@@ -83,11 +83,18 @@ export function attentionState(
   if (mark?.holds !== true) return 'open';
   if (mark.until !== null) return 'snoozed';
   const isNew = since !== null && since > mark.at;
-  const isMore = ['dead_letters', 'approval', 'pairing'].includes(kind) && count > mark.count;
+  const isMore = REOPENED_KINDS.includes(kind) && count > mark.count;
   return isNew || isMore ? 'open' : 'acknowledged';
 }
 
 type Kind = AttentionItem['kind'];
+
+const REOPENED_KINDS: readonly Kind[] = ['dead_letters', 'approval', 'pairing'];
+
+/** Whether a problem has become more than what a person who decides about it was shown. */
+export function isMoreThanShown({ kind, count }: Pick<AttentionItem, 'kind' | 'count'>, shown: number): boolean {
+  return (kind === 'calls_unknown' || REOPENED_KINDS.includes(kind)) && count > shown;
+}
 
 /** What stands first is what keeps most from working. */
 export const KINDS_BY_WEIGHT: readonly (readonly Kind[])[] = [

@@ -30,8 +30,8 @@ export const markAttention = literalQuery({
   delete from holdfast.attention_marks m where m.id <> $id::text and (m.until <= clock_timestamp() or m.marked_at < clock_timestamp() - interval '${MARK_DAYS} days')
 ),
 marked as (
-  insert into holdfast.attention_marks (id, until, count, reason, marked_by)
-  values ($id::text, clock_timestamp() + $seconds::float8 * interval '1 second', $count::int, $reason::text, $by::text)
+  insert into holdfast.attention_marks (id, until, count, reason, marked_by, marked_at)
+  values ($id::text, clock_timestamp() + $seconds::float8 * interval '1 second', $count::int, $reason::text, $by::text, to_timestamp($atMs::float8 / 1000))
   on conflict (id) do update set until = excluded.until, count = excluded.count, reason = excluded.reason, marked_by = excluded.marked_by,
     marked_at = excluded.marked_at
   returning id
@@ -39,7 +39,7 @@ marked as (
 ${keyedSql(`select json_build_object('id', id) from marked`)}
 select id from marked`,
   values: (
-    mark: { id: string; seconds: number | null; count: number; reason: string | null; by: string },
+    mark: { id: string; atMs: number; seconds: number | null; count: number; reason: string | null; by: string },
     idempotency: KeyedRequest | null,
   ) => ({ ...mark, ...idempotency }),
 });
