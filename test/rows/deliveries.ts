@@ -12,7 +12,7 @@ export const {
   {
     text: 'id sessionId channel status',
     'text?': 'turnId owner lastError causeKey text platformId',
-    int: 'seq part parts attempts',
+    int: 'seq part parts attempts wakes',
     json: 'target payload',
     time: 'dueAt expiresAt createdAt',
     'time?': 'leaseExpiresAt settledAt',

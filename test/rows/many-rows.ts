@@ -84,6 +84,21 @@ const FILLS = [
   eventsSql(1, TURNS),
 ];
 
+/** Gives every second row one of these statuses. */
+export async function spreadStatuses(
+  client: PoolClient,
+  table: 'turns' | 'deliveries',
+  statuses: readonly string[],
+): Promise<void> {
+  const n = 'ascii(right(id::text, 1))';
+  const ended = table === 'turns' ? `ended_at = case when $1::text[] && '{running}' then null else now() end,` : '';
+  await client.query(
+    `update holdfast.${table} set ${ended} status = ($1::text[])[1 + ${n} / 2 % cardinality($1::text[])] where ${n} % 2 = 0`,
+    [statuses],
+  );
+  await client.query(`analyze holdfast.${table}`);
+}
+
 /** How a statement reads the growing tables. */
 export async function growingReads(client: PoolClient, text: string, values: unknown[]) {
   const { rows } = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(`explain (format json) ${text}`, values);

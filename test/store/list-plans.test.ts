@@ -59,7 +59,9 @@ import { readNewEntries } from '../../src/features/search/store/index-texts.ts';
 import { scores } from '../../src/features/scores/views.ts';
 import { searchIndex, searchWalks, listHits } from '../../src/features/search/views.ts';
 import { parseQuery, type SearchQuery } from '../../src/features/search/rules.ts';
-import { BATCH_ID, countRowsRead, createManyRows, growingReads } from '../rows/many-rows.ts';
+import { changeDeliveries, readDeliveries as readDeliveryRows } from '../rows/deliveries.ts';
+import { BATCH_ID, countRowsRead, createManyRows, growingReads, spreadStatuses } from '../rows/many-rows.ts';
+import { ahead } from '../rows/table.ts';
 import { addTurns, changeTurns, readTurns } from '../rows/turns.ts';
 import type { StoreRig } from './store-rig.ts';
 
@@ -286,13 +288,7 @@ test.each([
         : listDeliveryIds(db, { statuses }, 100);
     await client.query('begin');
     try {
-      // Every second row has one of them.
-      const ofRow = 'ascii(right(id::text, 1))';
-      await client.query(
-        `update holdfast.${table} set ${action === 'abort' ? 'ended_at = null,' : ''} status = ($1::text[])[1 + ${ofRow} / 2 % $2] where ${ofRow} % 2 = 0`,
-        [statuses, statuses.length],
-      );
-      await client.query(`analyze holdfast.${table}`);
+      await spreadStatuses(client, table, statuses);
       const sent = await record(list);
       expect(sent).toHaveLength(statuses.length);
       for (const { text, values } of sent) {
@@ -313,17 +309,16 @@ test.each([
 test('a delivery that was sent wakes others after it has read 1,000 of those that wait', async () => {
   await client.query('begin');
   try {
-    await client.query(
-      `update holdfast.deliveries set status = 'pending', due_at = now() + interval '1 hour', target = '{"url":"https://other.example/"}'`,
-    );
-    const { rows } = await client.query<{ id: string }>(
-      `update holdfast.deliveries set status = 'sending', owner = 'relay', wakes = 10, target = '{"url":"https://repaired.example/"}' where id = (select max(id::text)::uuid from holdfast.deliveries) returning id`,
-    );
-    await client.query('analyze holdfast.deliveries');
+    const [own] = await readDeliveryRows(client, { seq: 1 }, 'id');
+    const waiting = { status: 'pending', dueAt: ahead('1 hour'), target: { url: 'https://other.example/' } };
+    await changeDeliveries(client, {}, waiting);
+    const target = { url: 'https://repaired.example/' };
+    await changeDeliveries(client, { id: own!.id }, { status: 'sending', owner: 'relay', wakes: 10, target });
+    await client.query('analyze');
     const sent: PreparedQuery[] = [];
     const tx = { write: () => undefined, query: async (query: PreparedQuery) => sent.push(query) };
     const settled = { status: 'sent', lastStatus: 200, lastError: null } as const;
-    const delivery = { id: rows[0]!.id } as ClaimedDelivery;
+    const delivery = { id: own!.id } as ClaimedDelivery;
     await settleDelivery(tx as unknown as Transaction, { ...settled, delivery, owner: 'relay' });
     const count = await countRowsRead(client, sent[0]!, 'deliveries');
     // Their ids, then they.

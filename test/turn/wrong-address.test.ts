@@ -7,6 +7,7 @@ import { viewMessage } from '../../src/kernel/views/messages.ts';
 import { viewTurn } from '../../src/kernel/views/turns.ts';
 import { ofChat, startProviderServer, type ProviderServer } from '../model/provider-server.ts';
 import { readEvents } from '../rows/events.ts';
+import { changeModelBlocks } from '../rows/pauses.ts';
 import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -96,7 +97,7 @@ test('an outage that an earlier version writes over a wrong address is not shown
   await markAway(rig.database, model, { probeInMs: 60_000, absence });
   expect(await readAbsence()).toEqual(absence);
   // It does not know of the code.
-  await views.query(`update holdfast.model_blocks set detail = 'overloaded' where account = $1`, [model.account]);
+  await changeModelBlocks(rig, { account: model.account }, { detail: 'overloaded' });
   expect(await readAbsence()).toBeNull();
   await markAway(rig.database, model, { probeInMs: 60_000, absence });
   expect(await readAbsence()).toEqual(absence);

@@ -142,26 +142,18 @@ test('a delivery with a temporary failure waits, and no later one overtakes it (
 test('a delivery that is settled while it is asked to be sent now stays as it was settled', async () => {
   const sessionId = await sessionWithReplies(['settled', 'second']);
   const deliveries = await readDeliveries(rig, { sessionId }, 'id');
-  const facts = () =>
-    rig.rows('select status, due_at, wakes from holdfast.deliveries where session_id = $1', [sessionId]);
   const late = await rig.database.views.connect();
   await late.query('begin');
-  await late.query(`update holdfast.deliveries set status = 'sent', due_at = now() + interval '1 hour' where id = $1`, [
-    deliveries[0]!.id,
-  ]);
+  await changeDeliveries(late, { id: deliveries[0]!.id }, { status: 'sent', dueAt: ahead('1 hour') });
+  const settled = await readDeliveries(late, { sessionId }, 'status', 'dueAt', 'wakes');
   const asked = deliveries.map(({ id }) => sendDeliveryNow(rig.database, id));
-  const isWaiting = () =>
+  const areWaiting = () =>
     rig.rows(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
-  await expect.poll(isWaiting, { interval: 5 }).toHaveLength(2);
-  const { rows: settled } = await late.query(
-    'select status, due_at, wakes from holdfast.deliveries where session_id = $1',
-    [sessionId],
-  );
+  await expect.poll(areWaiting, { interval: 5 }).toHaveLength(2);
   await late.query('commit');
   late.release();
   expect(await Promise.all(asked)).toEqual(['conflict', 'conflict']);
-  expect(await facts()).toEqual(settled);
-  await changeDeliveries(rig, { sessionId }, { status: 'discarded' });
+  expect(await readDeliveries(rig, { sessionId }, 'status', 'dueAt', 'wakes')).toEqual(settled);
 });
 
 test('a receiver that is repaired gets one delivery that is sent now, and then the others, ten at a time (G21)', async () => {
