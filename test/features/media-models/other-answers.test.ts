@@ -62,7 +62,7 @@ describe('an error that comes with the status of success', () => {
     ['tts', { text: 'Hello.' }, json(QUOTA), 'You have used up your quota.'],
     ['tts', { text: 'Hello.' }, { ...json({ message: 'No such voice.' }), type: 'audio/mpeg' }, 'No such voice.'],
     ['tts', { text: 'Hello.' }, { type: 'text/plain; charset=utf-8', body: 'upstream is down' }, 'upstream is down'],
-    ['tts', { text: 'Hello.' }, { type: '', body: '<html>Bad gateway</html>\n' }, 'Bad gateway'],
+    ['tts', { text: 'Hello.' }, { type: '', body: '<html>Bad gateway</html>\n' }, 'answers with a page of HTML'],
   ])('%s says it, stores no file and knows the outcome: %j %j', async (tool, input, said, text) => {
     answer = said;
     const stored = await rig.turn('error', call(tool, { ...input, file_path: 'no.bin' }));
