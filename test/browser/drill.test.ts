@@ -169,7 +169,7 @@ const CAUSES: readonly Cause[] = [
       const held = { lane: 'subagent', owner: 'elsewhere', leaseExpiresAt: ago('10 minutes') };
       await changeSessions(rig, { key: 'agent:main:held' }, held);
     },
-    problem: /^The lease of the session agent:main:held has expired/,
+    problem: /^The lease of the session “.+” has expired/,
     shows: (page) => [page.getByRole('status').getByText('lock_of_lost_worker')],
   },
   {
