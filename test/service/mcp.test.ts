@@ -68,7 +68,7 @@ test('the commands show servers, tools and why a server does not answer, as even
   expect(list.stdout).toMatch(/^notes +connected +off: mcp\.servers\.notes\.sandbox is "off" +4 /m);
   // As on a machine without socat.
   const info = { sandbox: { isOn: true, reason: 'there is no network, because socat is not on the PATH' } };
-  await changeMcpServers(rig, { name: 'notes' }, { info });
+  await changeMcpServers(rig, { name: 'notes' }, { info: { sandbox: { ...info.sandbox, isDecided: false } } });
   expect((await run('list')).stderr).toMatch(/^notes lacks something in the sandbox: .*"apt-get install socat"/m);
   const tools = await run('tools', 'notes');
   expect(tools.stdout).toContain('notes__add (runs once)\n  add a note\n');

@@ -307,24 +307,24 @@ test('an operator sees within 10 s that a server of tools is away or refuses a t
   const { api, look: places, expectSeen, run } = await openDrill(rig);
 
   // A token that its server refuses.
-  expect(await expectSeen('mcp_lost', 'mcp', { note: 'The MCP server locked cannot be used' })).toContain('401');
+  expect(await expectSeen('mcp_lost', 'mcp', { note: '1 MCP server cannot be used' })).toContain('401');
   const refund = '[[tool: shop__add {"fault":"none"}]] [[reply: done]]';
   expect(await api.settled(await api.send('paid', { text: refund }))).toMatchObject({ status: 'answered' });
   expect(await run('why', 'paid')).toBe('session agent:main:paid does not wait: it is idle\n');
 
   // Its outcome is unknown: the server dies after the call has begun. It runs again at once.
   await api.settled(await api.send('doubtful', { text: refund.replace('none', 'die') }));
-  const seen = expectSeen('calls_unknown', 'calls', { note: '1 call of shop__add has an unknown outcome' });
+  const seen = expectSeen('calls_unknown', 'calls', { note: '1 call has an unknown outcome' });
   expect(await seen).toContain('may or may not have taken effect');
   expect(await places.metric('holdfast_unknown_calls')).toBe(1);
   expect(await run('turns', 'list', '--call-status', 'unknown', '--tool', 'shop__add')).toMatch(
-    /shop__add +\{"fault":"die"\} +agent:main:doubtful/,
+    /shop__add +\S*die\S* +doubtful/,
   );
   expect(await run('why', 'doubtful')).toMatch(/^shop__add \(unknown\): outcome unknown: .*\nCheck what the calls/m);
 
   // The server stays away.
   await api.settled(await api.send('refused', { text: refund }));
-  const reason = await expectSeen('mcp_lost', 'mcp', { note: 'The MCP server shop cannot be used' });
+  const reason = await expectSeen('mcp_lost', 'mcp', { note: '2 MCP servers cannot be used' });
   expect(reason).toContain('ECONNREFUSED');
   expect(await places.metric('holdfast_mcp_server_up{server="shop"}')).toBe(0);
   expect(await places.metric('holdfast_mcp_servers{state="lost"}')).toBe(2);
@@ -335,7 +335,9 @@ test('an operator sees within 10 s that a server of tools is away or refuses a t
   const { items } = (await api.ask('GET', '/v1/attention')).body as { items: { id: string; kind: string }[] };
   const unknown = items.find(({ kind }) => kind === 'calls_unknown');
   expect(await run('attention', 'acknowledge', unknown?.id ?? '', '--reason', 'paid once')).toContain('acknowledged: ');
-  await waitUntil('only the token is left', busyMachineMs, async () => (await places.readiness()).notes.length === 1);
+  await waitUntil('only the token is left', busyMachineMs, async () =>
+    (await places.readiness()).notes.join().startsWith('1 MCP server cannot be used'),
+  );
   expect(await places.metric('holdfast_mcp_server_up{server="shop"}')).toBe(1);
   expect((await places.doctor('mcp')).reason).not.toContain('shop');
   expect((await places.doctor('calls')).status).toBe('ok');

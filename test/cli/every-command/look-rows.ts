@@ -240,7 +240,7 @@ export const LOOK_ROWS: readonly CommandRow[] = [
   },
   {
     line: 'waiting',
-    shows: ['{waiting}', 'paused', 'agent:main:waits'],
+    shows: ['{waiting}', 'paused'],
     notes: [/^waiting: \d+/m],
     json: { items: [{ id: '{waiting}', why: { code: 'paused' } }] },
   },
