@@ -219,7 +219,8 @@ const UNIT_MS: Record<string, number> = {
 };
 
 const WHOLE = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d|w))+$/;
-const PART = /(\d+(?:\.\d+)?)(ms|s|m|h|d|w)/g;
+// Sticky: the parts of a whole text follow each other, and none is searched for.
+const PART = /(\d+(?:\.\d+)?)(ms|s|m|h|d|w)/gy;
 
 /**
  * Milliseconds of a text such as `"30m"` or `"1h30m"` (units ms, s, m, h, d, w; blanks between
