@@ -1,4 +1,4 @@
-// Goal: an address at which a provider's API is not is told from a model that the provider does not
+// Goal: a wrong address is distinguished from a model that the provider does not
 // have, whichever API is spoken, and the fault names host, path, cause and the next step. Method:
 // servers on loopback that answer as web servers, frameworks, proxies and providers do.
 import { expect, test } from 'vitest';

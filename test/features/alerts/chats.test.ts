@@ -91,7 +91,7 @@ test('a problem is written in the chat once when it begins and once when it ends
   ]);
 });
 
-test('a chat that does not get its messages fails, as others are told, until one has arrived', async () => {
+test('a destination whose chat does not get its messages counts as failing until one has arrived', async () => {
   const { api, telegram } = holder.rig;
   const { body } = await add(CHAT);
   const state = async () => (await api.get('/v1/alert-destinations')).body.items[0];
