@@ -376,7 +376,7 @@ const TABLE_OWNERS: Record<string, string> = {
   'src/features/crons/': 'cron_fires crons',
   'src/features/deliveries/': 'channel_gates deliveries',
   'src/features/heartbeats/': 'heartbeat_states heartbeats',
-  'src/features/keys/': 'api_keys sign_in_codes web_sessions',
+  'src/features/keys/': 'api_keys scopes sign_in_codes web_sessions',
   'src/features/limits/': 'rate_demands rate_windows',
   'src/features/mcp/': 'mcp_logins mcp_servers mcp_tasks mcp_tools',
   'src/features/memory/': 'memory_chunks memory_files',

@@ -7,6 +7,7 @@ import { LRUCache } from 'lru-cache';
 import { isUuid } from '../core/ids.ts';
 import type { ApiKeyView } from '../contract/keys.ts';
 import { callerOfKey, type KeyRole } from '../core/key-role.ts';
+import { EVERYTHING, rootOfKey, rootsOf, type Scope } from '../core/scope.ts';
 import type { FastifyRequest } from 'fastify';
 import { Problem } from './problem.ts';
 
@@ -23,6 +24,8 @@ export interface Principal {
    */
   owner: string;
   role: KeyRole;
+  /** What it sees, and what belongs to it; null: everything. */
+  scope: Scope;
   keySha256: string;
 }
 
@@ -40,7 +43,7 @@ interface FixedKey {
 }
 
 /** A stored key that is valid. */
-interface ValidApiKey extends Pick<ApiKeyView, 'id' | 'name' | 'role' | 'expiresAt'> {
+interface ValidApiKey extends Pick<ApiKeyView, 'id' | 'name' | 'role' | 'expiresAt' | 'agents' | 'sessions'> {
   sha256: string;
   /** Null: the name of its caller. */
   owner: string | null;
@@ -141,7 +144,9 @@ export class KeyRing {
       this.#store.onUse(stored.id);
     }
     const name = callerOfKey(stored.name);
-    return { name, owner: stored.owner ?? name, role: stored.role, keySha256 };
+    const owner = stored.owner ?? name;
+    const roots = rootsOf(stored);
+    return { name, owner, role: stored.role, scope: roots && [...roots, rootOfKey(owner)], keySha256 };
   }
 
   /**
@@ -221,7 +226,7 @@ function indexPrincipals(keys: readonly FixedKey[]): Map<string, Principal> {
   return new Map(
     keys.map(({ name, role, key }) => {
       const keySha256 = hashSecret(key);
-      return [keySha256, { name, owner: name, role, keySha256 }];
+      return [keySha256, { name, owner: name, role, scope: EVERYTHING, keySha256 }];
     }),
   );
 }

@@ -4,13 +4,23 @@
 import type { FastifyReply } from 'fastify';
 import type { Answer } from './answer.ts';
 import { type KeyRole, mayAct } from '../core/key-role.ts';
+import { EVERYTHING } from '../core/scope.ts';
+import { refuseOutside } from './belongs.ts';
 import type { Principal } from './key-ring.ts';
 import { Problem, answerWithin } from './problem.ts';
 import { cutHead } from '../core/text.ts';
 import { recordChange, type ChangeEnd } from '../kernel/use-cases/record-change.ts';
 import type { Service } from '../kernel/use-cases/service.ts';
 import { toProblem } from './error-handler.ts';
-import { type Api, type ApiRequest, ANSWERED, type Route, type RawRequest, parseRequest } from './route.ts';
+import {
+  type Api,
+  type ApiRequest,
+  ANSWERED,
+  type Route,
+  type RawRequest,
+  parseParams,
+  parseRequest,
+} from './route.ts';
 
 /** The longest that an ordinary request takes before it is answered 503. */
 const REQUEST_MS_MAX = 10_000;
@@ -18,7 +28,13 @@ const REQUEST_MS_MAX = 10_000;
 const LATE = 'The request timed out. It may still take effect.';
 
 /** The caller of a public route without a key. */
-const ANONYMOUS: Principal = { name: 'anonymous', owner: 'anonymous', role: 'viewer', keySha256: '' };
+const ANONYMOUS: Principal = {
+  name: 'anonymous',
+  owner: 'anonymous',
+  role: 'viewer',
+  keySha256: '',
+  scope: EVERYTHING,
+};
 
 export interface RouteCall {
   request: RawRequest;
@@ -38,6 +54,11 @@ export function apiOf({ method }: Route, api: Api): Api {
  * makes a `Problem` of.
  */
 export async function performRoute(route: Route, { request, reply, principal }: RouteCall, api: Api): Promise<Handled> {
+  if (principal !== null && principal.scope !== EVERYTHING) {
+    const { query, body } = request;
+    const params = parseParams(route.path, request.params as Record<string, string>);
+    await refuseOutside(route.belongs, principal, { params, query, body }, api.context.reads);
+  }
   const parsed = parseRequest(route, request, reply, principal ?? ANONYMOUS);
   const handle = () => route.handle(parsed, api);
   const answering = principal === null ? handle() : audited(route, parsed, api.context.service, handle);

@@ -13,6 +13,7 @@ import type { Principal } from './key-ring.ts';
 import { listAnswer, parsePageRequest, type ListIdentity, type PageRules } from './cursor.ts';
 import type { KeyedRequest } from '../database/idempotency.ts';
 import type { Page, PageRequest } from '../database/page.ts';
+import type { Belongs } from './belongs.ts';
 import { answerOnce, buildKeyedRequest } from './idempotency-key.ts';
 import { type PathValues, namesIn, PATH_PARAMETERS, parseWith } from './parse-json.ts';
 import type { ApiServices } from './services.ts';
@@ -96,6 +97,8 @@ export interface RouteSpec<Path extends string, Query extends z.ZodType, Body ex
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: Path;
   summary: string;
+  /** What it is about: decides what a caller with a scope may ask for. */
+  belongs: Belongs;
   /** Answers without a key: only for answers without private data. */
   isPublic?: true;
   /** The required role; absent: see `roleOf`. */
@@ -305,7 +308,7 @@ function formatPlace(path: string, params: object): string {
 }
 
 /** The parameters that the path names; the router has found all of them. */
-function parseParams(path: string, raw: Record<string, string>): PathValues {
+export function parseParams(path: string, raw: Record<string, string>): PathValues {
   const values = namesIn(path).map((name) => [name, PATH_PARAMETERS[name].parse(raw[name] ?? '')]);
   refuseNul(raw, 'invalid_request');
   // A route's handler sees only the names of its own path.

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { timeText } from '../config/schema-scalars.ts';
 import { KEY_ROLES } from '../core/key-role.ts';
+import { faultOfPrefix } from '../core/scope.ts';
 import { text, uuid, iso, createdAt } from './fields.ts';
 
 const role = z
@@ -28,6 +29,26 @@ export const signInCode = z.strictObject({
   expiresAt: iso.describe('When the code expires'),
 });
 
+/** What a key sees. */
+const agents = z
+  .array(z.string().min(1).max(64))
+  .min(1)
+  .max(100)
+  .describe('The ids of agents: the key sees only sessions of these agents, and what those sessions started');
+const sessions = z
+  .array(
+    z.string().superRefine((text, check) => {
+      const fault = faultOfPrefix(text);
+      if (fault !== null) check.addIssue({ code: 'custom', message: fault });
+    }),
+  )
+  .min(1)
+  .max(100)
+  .describe(
+    'Beginnings of session keys, each with one `*` at its end: the key sees only these sessions, and what they started',
+  );
+const ONE_PART = 'absent: all. With `agents` and `sessions` the key sees what both have';
+
 /** The body of `POST /v1/keys`. */
 export const keyRequest = z.strictObject({
   name: z
@@ -39,6 +60,8 @@ export const keyRequest = z.strictObject({
     .describe('The name of its owner in budgets (`key:<name>`) and in the audit log; unique among valid keys'),
   role,
   expiresAt: timeText.exactOptional().describe('When the key expires; absent: never'),
+  agents: agents.exactOptional().describe(`${agents.description}; ${ONE_PART}`),
+  sessions: sessions.exactOptional().describe(`${sessions.description}; ${ONE_PART}`),
   replaces: text
     .min(1)
     .max(200)
@@ -62,6 +85,8 @@ export const apiKey = z.strictObject({
     .describe(
       'The id of the key that it replaces, or the name of a key of the configuration (`admin`, or `key:<name>`); null: none',
     ),
+  agents: agents.nullable().describe(`${agents.description}; null: all agents`),
+  sessions: sessions.nullable().describe(`${sessions.description}; null: all sessions`),
 });
 export type ApiKeyView = z.output<typeof apiKey>;
 

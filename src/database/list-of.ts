@@ -3,8 +3,10 @@
 // no others, so each choice of filters has a plan of its own, by its own index. Pages go by key, so
 // the order has one column, which is unique among the rows that `where` leaves.
 import type { QueryResultRow } from 'pg';
+import type { Scope } from '../core/scope.ts';
 import { numberNames, readValue } from './literal-query.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { labelsSql } from './scope-sql.ts';
 import type { VisibleStatement } from './statement.ts';
 
 /** The fields of a filter that may be absent, each with its condition. */
@@ -25,6 +27,12 @@ interface ListParts<Filter, Row, Item> {
    * `true`.
    */
   filters: Conditions<Filter>;
+  /**
+   * The column with the scope of a row (`x.scope`), or with the owner that made it (`x.owner`): a
+   * scope sees no other rows. Absent: the list has no filter of that name, and is not for keys with
+   * a scope.
+   */
+  seenBy?: 'scope' extends keyof Filter ? `${string}.scope` | `${string}.owner` : never;
   /** The column of the key, and its direction. */
   order: `${string} ${'asc' | 'desc'}`;
   /** The field of an item that is its key; absent: `id`. */
@@ -33,7 +41,11 @@ interface ListParts<Filter, Row, Item> {
   show?: (row: Row, db: ViewDatabase) => Item;
 }
 
+/** A filter with a scope names the column that it is compared with. */
+type ScopeColumn<Filter> = Filter extends { scope: Scope } ? { seenBy: string } : unknown;
+
 type ListDeclaration<Filter, Row, Item> = ListParts<Filter, Row, Item> &
+  ScopeColumn<Filter> &
   ([Item] extends [Row] ? unknown : { show: (row: Row, db: ViewDatabase) => Item });
 
 interface List<Filter, Item> extends VisibleStatement {
@@ -55,8 +67,11 @@ export function listOf<Filter extends object, Row extends QueryResultRow, Item =
     show = (row) => row as unknown as Item,
   } = parts as ListParts<Filter, Row, Item>;
   const [column, direction] = parts.order.split(' ');
+  const { seenBy = '' }: { seenBy?: string } = parts;
+  const isLabel = seenBy.endsWith('.scope');
   const conditions: Record<string, string> = {
     ...parts.filters,
+    ...(seenBy !== '' && { scope: isLabel ? `${seenBy} = seen.id` : `${seenBy} = any ($scope::text[])` }),
     key: `${column} = $key`,
     after: `${column} ${direction === 'asc' ? '>' : '<'} $after`,
   };
@@ -66,7 +81,13 @@ export function listOf<Filter extends object, Row extends QueryResultRow, Item =
     const given = Object.entries(conditions).filter(([option]) => included.has(option));
     const all = [parts.where ?? 'true', ...given.map(([, condition]) => condition)];
     const where = all.map((condition) => `(${condition})`).join(' and ');
-    return numberNames(`/* ${name} */\n${parts.text}\nwhere ${where}\norder by ${parts.order} limit $limit`);
+    const rest = `where ${where}\norder by ${parts.order} limit $limit`;
+    if (!isLabel || !included.has('scope')) return numberNames(`/* ${name} */\n${parts.text}\n${rest}`);
+    // Each number of the scope by itself, so that an index gives its rows in their order.
+    const text = parts.text.replace(/^select /, `select ${column} as "pageKey", `);
+    return numberNames(
+      `/* ${name} */\nselect found.* from (${labelsSql('$scope')}) as seen cross join lateral (\n${text}\n${rest}\n) as found\norder by "pageKey" ${direction} limit $limit`,
+    );
   };
 
   async function read(db: ViewDatabase, values: object): Promise<Item[]> {
@@ -74,7 +95,8 @@ export function listOf<Filter extends object, Row extends QueryResultRow, Item =
     const digits = options.map((option) => (included.has(option) ? '1' : '0')).join('');
     const { text, names } = render(included);
     const query = { name: `${name}-${digits}`, text, values: names.map((one) => readValue(values, one)) };
-    return (await db.query<Row>(query)).rows.map((row) => show(row, db));
+    const { rows } = await db.query<Row & { pageKey?: unknown }>(query);
+    return rows.map(({ pageKey: _pageKey, ...row }) => show(row as unknown as Row, db));
   }
 
   return {

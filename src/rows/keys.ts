@@ -24,6 +24,9 @@ export const apiKeys = holdfast.table('api_keys', {
    * The id of the key that it replaces, or the caller of a key of the configuration; null: none.
    */
   replaces: text(),
+  /** As `ScopeSettings`; both null: it sees everything. */
+  agents: text().array(),
+  sessions: text().array(),
 });
 
 /** The sessions of browsers, which their cookies name. */

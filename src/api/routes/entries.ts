@@ -9,6 +9,8 @@ import { listEntries, readBlocks, type StoredEntry } from '../../kernel/views/tr
 import { requireFound, notFound } from '../problem.ts';
 import { defineRoute, defineList, type Route } from '../route.ts';
 import { countText, offsetText } from '../../contract/queries.ts';
+import { item } from '../belongs.ts';
+import { isTurnSeen } from '../../kernel/views/scope.ts';
 
 const ENTRIES_DEFAULT = 100;
 
@@ -20,6 +22,7 @@ const partChars = countText
 
 const getTranscript = defineList({
   operationId: 'listEntries',
+  belongs: 'session',
   path: '/v1/sessions/{key}/transcript',
   summary: 'Active entries, oldest first (order=desc: newest first); with state=all, all entries',
   filter: {
@@ -64,6 +67,7 @@ function cutEntry(whole: StoredEntry, charsMax: number, key: string): StoredEntr
 
 const getPart = defineRoute({
   operationId: 'getEntryPart',
+  belongs: 'session',
   method: 'GET',
   path: '/v1/sessions/{key}/entries/{id}/parts/{n}',
   summary: 'The text of one part of an entry, or a range of it',
@@ -97,6 +101,7 @@ const getPart = defineRoute({
 
 const getTurnEntries = defineList({
   operationId: 'listTurnEntries',
+  belongs: item('turn', isTurnSeen),
   path: '/v1/turns/{id}/entries',
   summary: 'The entries of a turn, oldest first, also those that the model no longer sees',
   filter: { partChars },

@@ -21,6 +21,8 @@ import { ANSWERED, defineRoute, type AnyRequest, type ApiRequest, type Route } f
 import { EVENT_TYPES, liveEvent } from '../../contract/events.ts';
 import { listText, sessionKeyText } from '../../contract/queries.ts';
 import type { ApiServices } from '../services.ts';
+import { item } from '../belongs.ts';
+import { isTurnSeen } from '../../kernel/views/scope.ts';
 
 const EVENT_ID = /^\d{1,18}$/;
 const READ_MS_MAX = 5_000;
@@ -34,6 +36,7 @@ const lastIdHeader = { 'Last-Event-ID': 'Resume after this event' };
 
 const getTurnEvents = defineRoute({
   operationId: 'streamTurnEvents',
+  belongs: item('turn', isTurnSeen),
   method: 'GET',
   path: '/v1/turns/{id}/events',
   summary: 'The events of one turn from its start, until it has ended',
@@ -81,6 +84,7 @@ async function planOfTurn(
 
 const getEvents = defineRoute({
   operationId: 'streamEvents',
+  belongs: 'service',
   method: 'GET',
   path: '/v1/events',
   summary: 'Live events, from now or after a given event id; optionally of one session or of some types',

@@ -8,6 +8,7 @@ import { listText } from '../../contract/queries.ts';
 
 const getIds = defineRead({
   operationId: 'findIds',
+  belongs: 'service',
   path: '/v1/ids',
   summary: 'The things whose ids end with these digits, newest first, among the newest of each kind',
   query: z.strictObject({

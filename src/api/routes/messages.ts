@@ -16,6 +16,8 @@ import { LANES } from '../../core/session-key.ts';
 import { listWaiting } from '../../kernel/views/waiting.ts';
 import { listAnswer, parsePageRequest } from '../cursor.ts';
 import { waitReason, waitingList } from '../../contract/waiting.ts';
+import { item } from '../belongs.ts';
+import { isMessageSeen } from '../../kernel/views/scope.ts';
 
 /**
  * Longer than the store tries again by itself, so that its own error comes first and says what is
@@ -25,6 +27,7 @@ const ACCEPT_MS_MAX = 15_000;
 
 const postMessage = defineRoute({
   operationId: 'sendMessage',
+  belongs: 'session',
   method: 'POST',
   path: '/v1/sessions/{key}/messages',
   isAudited: false,
@@ -73,6 +76,7 @@ const postMessage = defineRoute({
 
 const getMessages = defineList({
   operationId: 'listMessages',
+  belongs: 'service',
   path: '/v1/messages',
   summary: 'Messages, newest first; optionally with some statuses, some ids, or of one session',
   filter: {
@@ -95,6 +99,7 @@ const getMessages = defineList({
 
 const getMessage = defineRead({
   operationId: 'getMessage',
+  belongs: item('message', isMessageSeen),
   path: '/v1/messages/{id}',
   summary: 'One message and its outcome',
   shows: { description: 'The message', schema: message },
@@ -104,6 +109,7 @@ const getMessage = defineRead({
 
 const getWaiting = defineRoute({
   operationId: 'listWaiting',
+  belongs: 'service',
   method: 'GET',
   path: '/v1/waiting',
   summary: 'All waiting messages, oldest first, with the reason why they wait',

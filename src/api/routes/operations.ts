@@ -15,6 +15,7 @@ import { defineList, defineRead, defineRoute, type Route } from '../route.ts';
 
 const getConfig = defineRead({
   operationId: 'getConfig',
+  belongs: 'service',
   path: '/v1/config',
   summary:
     'All settings of this process with their sources, and the versions that it runs on. Secrets are shown as fingerprints',
@@ -37,6 +38,7 @@ const getConfig = defineRead({
 
 const getConfigDiff = defineRoute({
   operationId: 'compareConfig',
+  belongs: 'service',
   method: 'GET',
   path: '/v1/config/diff',
   summary: 'The differences between the configuration in use and the current file and environment',
@@ -53,6 +55,7 @@ const getConfigDiff = defineRoute({
 
 const patchConfig = defineRoute({
   operationId: 'reloadConfig',
+  belongs: 'service',
   method: 'PATCH',
   path: '/v1/config',
   summary: 'Reload the configuration in the process that answers, and apply the settings that can change while it runs',
@@ -90,6 +93,7 @@ async function orProblem(work: () => Promise<ConfigChange[]>): Promise<ConfigCha
 
 const getAudit = defineList({
   operationId: 'listAudit',
+  belongs: 'service',
   path: '/v1/audit',
   summary: 'The audit log: changes through the API, newest first, without messages and system events',
   role: 'admin',
@@ -105,6 +109,7 @@ const SCRAPE_MS_MAX = 3_000;
 
 const getHealth = defineRead({
   operationId: 'getHealth',
+  belongs: 'public',
   path: '/healthz',
   summary: 'Whether this process is alive',
   isPublic: true,
@@ -114,6 +119,7 @@ const getHealth = defineRead({
 
 const getReadiness = defineRoute({
   operationId: 'getReadiness',
+  belongs: 'public',
   method: 'GET',
   path: '/readyz',
   summary: 'Whether each dependency is available, and which model is in use',
@@ -132,6 +138,7 @@ const getReadiness = defineRoute({
 
 const getMetrics = defineRoute({
   operationId: 'getMetrics',
+  belongs: 'service',
   method: 'GET',
   path: '/metrics',
   summary: 'All metrics, for Prometheus',
@@ -145,6 +152,7 @@ const getMetrics = defineRoute({
 
 const getOpenApi = defineRead({
   operationId: 'getOpenApi',
+  belongs: 'public',
   path: '/openapi.json',
   summary: 'This document',
   shows: { description: 'OpenAPI 3.1' },

@@ -13,6 +13,7 @@ import * as blocks from '../../contract/model-blocks.ts';
 
 const postPause = defineEffect<'/v1/pause', PauseView, z.ZodType, typeof schemas.pauseRequest>({
   operationId: 'pause',
+  belongs: 'service',
   path: '/v1/pause',
   summary: 'Pause a lane, an agent, a session, a combination of them, or everything. Running turns finish',
   body: schemas.pauseRequest,
@@ -33,6 +34,7 @@ const postPause = defineEffect<'/v1/pause', PauseView, z.ZodType, typeof schemas
 
 const postResume = defineEffect<'/v1/resume', { ended: PauseView[] }, z.ZodType, typeof schemas.resumeRequest>({
   operationId: 'resume',
+  belongs: 'service',
   path: '/v1/resume',
   summary: 'End the pause with exactly this lane, agent and session; without any of them, end all pauses',
   body: schemas.resumeRequest,
@@ -43,6 +45,7 @@ const postResume = defineEffect<'/v1/resume', { ended: PauseView[] }, z.ZodType,
 
 const getPauses = defineRead({
   operationId: 'listPauses',
+  belongs: 'service',
   path: '/v1/pauses',
   summary: 'The pauses, oldest first',
   shows: { description: 'All pauses', schema: schemas.pauses },
@@ -59,6 +62,7 @@ function toScope({ lane, agent, session }: z.output<typeof schemas.resumeRequest
 
 const getBlocks = defineRead({
   operationId: 'listModelBlocks',
+  belongs: 'service',
   path: '/v1/model-blocks',
   summary:
     'The models that no worker calls until a given time, because their provider has asked for that or they do not answer',
@@ -73,6 +77,7 @@ const postUnblock = defineEffect<
   typeof blocks.unblockRequest
 >({
   operationId: 'unblockModels',
+  belongs: 'service',
   path: '/v1/models/unblock',
   summary: 'Lift the block of a model; without one, all blocks. The turns that wait for it resume',
   body: blocks.unblockRequest,

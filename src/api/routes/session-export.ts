@@ -7,6 +7,7 @@ import { defineRoute, type Route } from '../route.ts';
 
 const exportSession = defineRoute({
   operationId: 'exportSession',
+  belongs: 'session',
   method: 'GET',
   path: '/v1/sessions/{key}/export',
   summary: 'Export everything that is stored for a session, as lines of JSON',

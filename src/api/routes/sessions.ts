@@ -21,6 +21,7 @@ import { SESSION_KINDS } from '../../core/session-key.ts';
 
 const getSessions = defineRoute({
   operationId: 'listSessions',
+  belongs: 'service',
   method: 'GET',
   path: '/v1/sessions',
   summary: 'Sessions, newest first; order=updated: last changed first',
@@ -69,6 +70,7 @@ function buildDetails(config: Config, found: LockedSession): SessionDetails {
 
 const getSession = defineRead({
   operationId: 'getSession',
+  belongs: 'session',
   path: '/v1/sessions/{key}',
   summary: 'One session',
   shows: { description: 'The session', schema: sessionDetails },
@@ -80,6 +82,7 @@ const getSession = defineRead({
 
 const patchSession = defineRoute({
   operationId: 'updateSession',
+  belongs: 'session',
   method: 'PATCH',
   path: '/v1/sessions/{key}',
   summary: 'Override the configuration for one session; null removes an override',
@@ -96,6 +99,7 @@ const patchSession = defineRoute({
 
 const abort = defineEffect({
   operationId: 'abortSession',
+  belongs: 'session',
   path: '/v1/sessions/{key}/abort',
   summary: 'Abort the running turn and cancel the waiting messages; with queued: keep, the messages stay',
   body: abortRequest,

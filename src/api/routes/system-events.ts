@@ -12,6 +12,7 @@ import { mayAct, type KeyRole } from '../../core/key-role.ts';
 
 const postSystemEvent = defineEffect({
   operationId: 'queueSystemEvent',
+  belongs: 'session',
   path: '/v1/sessions/{key}/system-events',
   isAudited: false,
   summary: "Add a system event to the session's next prompt",
@@ -37,6 +38,7 @@ function toFact(body: z.output<typeof systemEventRequest>, role: KeyRole) {
 
 const getSystemEvents = defineList({
   operationId: 'listSystemEvents',
+  belongs: 'session',
   path: '/v1/sessions/{key}/system-events',
   summary: 'The waiting system events, oldest first; with state=all, also those that were consumed or dropped',
   filter: {

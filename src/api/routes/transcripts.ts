@@ -28,9 +28,11 @@ import {
   transcript,
   type CompactionView,
 } from '../../contract/transcripts.ts';
+import { sessionIn } from '../belongs.ts';
 
 const compact = defineRoute({
   operationId: 'compactSession',
+  belongs: 'session',
   method: 'POST',
   path: '/v1/sessions/{key}/compact',
   summary: 'Compact the session as soon as it is idle; with Prefer: wait, answer when that is done',
@@ -86,6 +88,7 @@ async function requested(context: ApiContext, key: string, messageId: string): P
 
 const getCompactions = defineList({
   operationId: 'listCompactions',
+  belongs: 'session',
   path: '/v1/sessions/{key}/compactions',
   summary: 'The compactions of a session, newest first',
   shows: { description: 'A page of compactions', item: compaction },
@@ -97,6 +100,7 @@ const getCompactions = defineList({
 
 const restore = defineEffect({
   operationId: 'restoreCompaction',
+  belongs: 'session',
   path: '/v1/sessions/{key}/compactions/{id}/restore',
   summary:
     'Undo a compaction and all later compactions: the compacted entries become active again, and newer entries stay',
@@ -131,6 +135,7 @@ const restore = defineEffect({
 
 const resetRoute = defineEffect({
   operationId: 'resetSession',
+  belongs: 'session',
   path: '/v1/sessions/{key}/reset',
   summary:
     'Start a new transcript under the same key; the old one is kept. With abort: true, a running turn is aborted first',
@@ -156,6 +161,7 @@ const resetRoute = defineEffect({
 
 const getTranscripts = defineList({
   operationId: 'listTranscripts',
+  belongs: 'session',
   path: '/v1/sessions/{key}/transcripts',
   summary: 'The transcripts of a session, the current one first; GET .../transcript?transcript= reads one',
   shows: { description: 'A page of transcripts', item: transcript },
@@ -168,6 +174,7 @@ const getTranscripts = defineList({
 
 const fork = defineEffect({
   operationId: 'forkSession',
+  belongs: ['session', sessionIn('key')],
   path: '/v1/sessions/{key}/fork',
   summary: 'Create a session with a copy of this one, up to an entry or to its end',
   body: forkRequest,

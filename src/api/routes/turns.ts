@@ -25,6 +25,8 @@ import {
 } from '../../contract/queries.ts';
 import { SCORE_SIGNS } from '../../contract/scores.ts';
 import { listedTurn, turn } from '../../contract/views.ts';
+import { item } from '../belongs.ts';
+import { isTurnSeen } from '../../kernel/views/scope.ts';
 
 /** What chooses turns, in a list and in a count. */
 const turnQuery = {
@@ -59,6 +61,7 @@ const turnQuery = {
 
 const getTurns = defineList({
   operationId: 'listTurns',
+  belongs: 'service',
   path: '/v1/turns',
   summary: 'Turns, newest first, each with its last steps; with steps=none, without steps and spans',
   filter: {
@@ -82,6 +85,7 @@ const getTurns = defineList({
 
 const getCount = defineRead({
   operationId: 'countTurns',
+  belongs: 'service',
   path: '/v1/turns/count',
   summary: `The number of turns, up to ${COUNT_MAX}`,
   query: z.strictObject(turnQuery),
@@ -117,6 +121,7 @@ export function toTurnFilter(query: Partial<z.output<z.ZodObject<typeof turnQuer
 
 const getTurn = defineRead({
   operationId: 'getTurn',
+  belongs: item('turn', isTurnSeen),
   path: '/v1/turns/{id}',
   summary: 'One turn with all its steps',
   shows: { description: 'The turn', schema: turn },
@@ -126,6 +131,7 @@ const getTurn = defineRead({
 
 const getInputs = defineRead({
   operationId: 'getTurnInputs',
+  belongs: item('turn', isTurnSeen),
   path: '/v1/turns/{id}/inputs',
   summary: 'What a turn answers: its messages, each with its cause, and the system events in its prompt',
   shows: { description: 'The messages and system events', schema: turnInputs },
@@ -135,6 +141,7 @@ const getInputs = defineRead({
 
 const getRequest = defineRead({
   operationId: 'getModelRequest',
+  belongs: item('turn', isTurnSeen),
   path: '/v1/turns/{id}/requests/{n}',
   summary: 'The exact model request of one call of a turn',
   shows: { description: 'The request, with the origin and trust of its parts', schema: modelRequest },
@@ -144,6 +151,7 @@ const getRequest = defineRead({
 
 const getToolCall = defineRead({
   operationId: 'getToolCall',
+  belongs: item('turn', isTurnSeen),
   path: '/v1/turns/{id}/tools/{callId}',
   summary: 'One tool call with its arguments and its result',
   shows: { description: 'The call', schema: toolCallDetail },
@@ -153,6 +161,7 @@ const getToolCall = defineRead({
 
 const abort = defineEffect({
   operationId: 'abortTurn',
+  belongs: item('turn', isTurnSeen),
   path: '/v1/turns/{id}/abort',
   summary: 'Abort a turn; the waiting messages of its session stay',
   answers: { 200: { description: 'Whether it was running', schema: turnAborted } },

@@ -9,6 +9,7 @@ import { WORKERS_SHOWN } from '../services.ts';
 
 const getWorkers = defineList({
   operationId: 'listWorkers',
+  belongs: 'service',
   path: '/v1/workers',
   summary: 'The processes of the service, newest first',
   shows: { description: 'A page of processes', item: worker },
@@ -21,6 +22,7 @@ const getWorkers = defineList({
 
 const postDrain = defineEffect<'/v1/workers/{id}/drain', { id: string }>({
   operationId: 'drainWorker',
+  belongs: 'service',
   path: '/v1/workers/{id}/drain',
   summary: 'Drain a process: it notices within 3 s, finishes or releases its turns, and ends',
   answers: {

@@ -26,6 +26,7 @@ const FAILURES_MAX = 5;
 
 const getAgents = defineRead({
   operationId: 'listAgents',
+  belongs: 'service',
   path: '/v1/agents',
   summary: 'The agents with a summary of their settings, their crons and sessions, and what they did in a week',
   shows: { description: 'All agents', schema: agentList },
@@ -84,6 +85,7 @@ function classifyGate(gate: AgentSettings['heartbeat']['when']): 'command' | 'ur
 
 const getAgent = defineRead({
   operationId: 'getAgent',
+  belongs: 'agent',
   path: '/v1/agents/{agent}',
   summary: 'One agent: its instructions, tools, crons, budgets, chats, failures and costs, and whether it is paused',
   shows: { description: 'The agent', schema: agentDetails },

@@ -22,6 +22,7 @@ const NAME_TAKEN = { description: 'There is a destination with this name, or the
 
 const getDestinations = defineRead({
   operationId: 'listAlertDestinations',
+  belongs: 'service',
   path: '/v1/alert-destinations',
   summary: 'The destinations of alerts, with how the last attempt of each ended',
   shows: { description: 'All destinations', schema: schemas.alertDestinations },
@@ -35,6 +36,7 @@ const postDestination = defineEffect<
   typeof schemas.alertDestinationRequest
 >({
   operationId: 'createAlertDestination',
+  belongs: 'service',
   path: '/v1/alert-destinations',
   summary: 'Create a destination of alerts. Only this answer contains the secret that signs them',
   role: 'admin',
@@ -58,6 +60,7 @@ const postDestination = defineEffect<
 
 const patchDestination = defineRoute({
   operationId: 'updateAlertDestination',
+  belongs: 'service',
   method: 'PATCH',
   path: '/v1/alert-destinations/{id}',
   summary: 'Change a destination of alerts; a call that waits for its next attempt goes to a new URL at once',
@@ -77,6 +80,7 @@ const patchDestination = defineRoute({
 
 const deleteDestination = defineRoute({
   operationId: 'deleteAlertDestination',
+  belongs: 'service',
   method: 'DELETE',
   path: '/v1/alert-destinations/{id}',
   summary: 'Delete a destination of alerts, with what waits to be sent there',
@@ -90,6 +94,7 @@ const deleteDestination = defineRoute({
 
 const postTest = defineEffect({
   operationId: 'testAlertDestination',
+  belongs: 'service',
   path: '/v1/alert-destinations/{id}/test',
   summary: 'Send a test alert to a destination at once, and answer with how that ended',
   role: 'admin',

@@ -5,9 +5,12 @@ import type { ApiContext } from '../../api/context.ts';
 import { approval, approvalNote, approvalStatus, type ApprovalView } from '../../contract/approvals.ts';
 import { decideRequest } from './use-cases.ts';
 import { approvals } from './views.ts';
+import { item } from '../../api/belongs.ts';
+import { isApprovalSeen } from './views.ts';
 
 const getApprovals = defineList({
   operationId: 'listApprovals',
+  belongs: 'service',
   path: '/v1/approvals',
   summary: 'Tool calls that wait for an approval or have waited for one, newest first',
   filter: { status: approvalStatus.exactOptional().describe('Only those with this status') },
@@ -17,6 +20,7 @@ const getApprovals = defineList({
 
 const getApproval = defineRead({
   operationId: 'getApproval',
+  belongs: item('approval', isApprovalSeen),
   path: '/v1/approvals/{id}',
   summary: 'A request for an approval, with what would run',
   shows: { description: 'The request', schema: approval },
@@ -32,6 +36,7 @@ async function findApproval(context: ApiContext, id: string): Promise<ApprovalVi
 const decision = (verb: 'approve' | 'deny', status: 'approved' | 'denied', effect: string): Route =>
   defineEffect({
     operationId: `${verb}Approval`,
+    belongs: item('approval', isApprovalSeen),
     path: `/v1/approvals/{id}/${verb}`,
     summary: `${verb === 'approve' ? 'Approve' : 'Deny'} a tool call that waits. The first decision holds; ${effect}`,
     body: approvalNote,

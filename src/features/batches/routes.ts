@@ -21,6 +21,8 @@ import {
 } from '../../api/route.ts';
 import * as schemas from './contract.ts';
 import { answerLines, answerList } from './answer-submission.ts';
+import { item } from '../../api/belongs.ts';
+import { isBatchSeen } from './views/batches.ts';
 
 /** The largest JSON body of a batch; lines have a limit of their own. */
 const JSON_BYTES_MAX = 16_777_216;
@@ -29,6 +31,7 @@ const shown = { 200: { description: 'The batch as it is now', schema: schemas.ba
 
 const postBatch = defineRoute({
   operationId: 'postBatches',
+  belongs: 'service',
   method: 'POST',
   path: '/v1/batches',
   summary:
@@ -68,6 +71,7 @@ function refuseQuery(rest: object): void {
 
 const getBatches = defineList({
   operationId: 'listBatches',
+  belongs: 'service',
   path: '/v1/batches',
   summary: 'Batches, newest first',
   filter: schemas.batchFilter,
@@ -77,6 +81,7 @@ const getBatches = defineList({
 
 const getBatch = defineRead({
   operationId: 'getBatch',
+  belongs: item('batch', isBatchSeen),
   path: '/v1/batches/{id}',
   summary: 'One batch with its progress',
   shows: { description: 'The batch', schema: schemas.batch },
@@ -85,6 +90,7 @@ const getBatch = defineRead({
 
 const changeBatch = defineRoute({
   operationId: 'updateBatch',
+  belongs: item('batch', isBatchSeen),
   method: 'PATCH',
   path: '/v1/batches/{id}',
   summary: 'Change settings of a batch that has not ended',
@@ -101,6 +107,7 @@ const changeBatch = defineRoute({
 
 const removeBatch = defineRoute({
   operationId: 'deleteBatch',
+  belongs: item('batch', isBatchSeen),
   method: 'DELETE',
   path: '/v1/batches/{id}',
   summary: 'Delete an ended batch with its items; the sessions of its items stay',
@@ -113,6 +120,7 @@ const removeBatch = defineRoute({
 
 const getItems = defineList({
   operationId: 'listBatchItems',
+  belongs: item('batch', isBatchSeen),
   path: '/v1/batches/{id}/items',
   summary: 'The items of a batch, in input order',
   filter: schemas.itemFilter,
@@ -126,6 +134,7 @@ const getItems = defineList({
 
 const getResults = defineRoute({
   operationId: 'getBatchResults',
+  belongs: item('batch', isBatchSeen),
   method: 'GET',
   path: '/v1/batches/{id}/results',
   summary: 'The results of a batch as lines, in input order, also while it runs',
@@ -164,6 +173,7 @@ function commandRoute<Body extends z.ZodType = NoFields>(spec: {
   const path = `/v1/batches/{id}/${spec.verb}` as '/v1/batches/{id}/pause';
   return defineEffect<typeof path, { batchId: string }, NoFields, Body>({
     operationId: spec.operationId,
+    belongs: item('batch', isBatchSeen),
     path,
     summary: spec.summary,
     ...(spec.body === undefined ? {} : { body: spec.body }),

@@ -15,6 +15,7 @@ const conflictDoc = { description: 'It belongs to the configuration or to a batc
 
 const getBudgets = defineRead({
   operationId: 'listBudgets',
+  belongs: 'service',
   path: '/v1/budgets',
   summary: 'The active budgets with the spent and reserved amounts of their current windows, oldest first',
   shows: { description: 'All budgets', schema: budgetList },
@@ -26,6 +27,7 @@ const getBudgets = defineRead({
 
 const postBudget = defineEffect({
   operationId: 'createBudget',
+  belongs: 'service',
   path: '/v1/budgets',
   summary: 'Create a budget; it counts calls that start from now on',
   body: budgetRequest,
@@ -41,6 +43,7 @@ const postBudget = defineEffect({
 
 const patchBudget = defineRoute({
   operationId: 'updateBudget',
+  belongs: 'service',
   method: 'PATCH',
   path: '/v1/budgets/{id}',
   summary: 'Change a budget; turns that wait for it are checked again',
@@ -56,6 +59,7 @@ const patchBudget = defineRoute({
 
 const deleteBudget = defineRoute({
   operationId: 'deleteBudget',
+  belongs: 'service',
   method: 'DELETE',
   path: '/v1/budgets/{id}',
   summary: 'Delete a budget; turns that wait for it resume',

@@ -26,6 +26,7 @@ type RequestBody = z.output<typeof schemas.bulkActionRequest>;
 
 const postBulkAction = defineEffect<'/v1/bulk-actions', Submitted, z.ZodType, typeof schemas.bulkActionRequest>({
   operationId: 'createBulkAction',
+  belongs: 'service',
   path: '/v1/bulk-actions',
   summary:
     'Apply an action to many objects: the request selects the objects, and schedulers process them in the background',
@@ -101,6 +102,7 @@ export async function findBulkAction(context: ApiContext, id: string): Promise<B
 
 const getBulkActions = defineList({
   operationId: 'listBulkActions',
+  belongs: 'service',
   path: '/v1/bulk-actions',
   summary: 'Bulk actions, newest first',
   shows: { description: 'A page of actions', item: schemas.bulkAction },
@@ -109,6 +111,7 @@ const getBulkActions = defineList({
 
 const getBulkAction = defineRoute({
   operationId: 'getBulkAction',
+  belongs: 'service',
   method: 'GET',
   path: '/v1/bulk-actions/{id}',
   summary: 'One bulk action with its progress',
@@ -118,6 +121,7 @@ const getBulkAction = defineRoute({
 
 const getBulkItems = defineList({
   operationId: 'listBulkItems',
+  belongs: 'service',
   path: '/v1/bulk-actions/{id}/items',
   summary: 'The objects of a bulk action, in the order of execution, each with its result',
   filter: { status: z.enum(schemas.bulkItem.shape.status.options).optional().describe('Only objects in this state') },
@@ -131,6 +135,7 @@ const getBulkItems = defineList({
 
 const cancelAction = defineEffect<'/v1/bulk-actions/{id}/cancel', { id: string }>({
   operationId: 'cancelBulkAction',
+  belongs: 'service',
   path: '/v1/bulk-actions/{id}/cancel',
   summary: 'Cancel a bulk action: objects in progress finish, and completed changes stay',
   answers: { 200: { description: 'The updated action', schema: schemas.bulkAction } },

@@ -7,6 +7,7 @@ import { readCanvas } from './views.ts';
 
 const getCanvas = defineRead({
   operationId: 'getCanvas',
+  belongs: 'session',
   path: '/v1/sessions/{key}/canvas',
   summary: 'The HTML page that the agent shows beside a session',
   query: z.strictObject({
@@ -52,6 +53,7 @@ const LINK = /<link(?![\w-])/gi;
 
 const getFrame = defineRoute({
   operationId: 'getCanvasPage',
+  belongs: 'session',
   method: 'GET',
   path: '/v1/sessions/{key}/canvas/page',
   summary: 'The same as a page for a frame: no scripts run in it, and it loads nothing',

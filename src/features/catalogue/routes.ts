@@ -21,6 +21,7 @@ import { listHeldCalls, stateOfKey } from './views.ts';
 
 const getCatalogue = defineRead({
   operationId: 'getModelCatalogue',
+  belongs: 'service',
   path: '/v1/models/catalogue',
   summary:
     'What is known of models: windows, limits, inputs, thinking levels and prices. Other models can be asked, too',
@@ -53,6 +54,7 @@ const getCatalogue = defineRead({
 
 const getProviders = defineRead({
   operationId: 'listProviders',
+  belongs: 'service',
   path: '/v1/providers',
   summary: 'The providers of models with the states of their keys',
   shows: { description: 'The providers', schema: providers },
@@ -83,6 +85,7 @@ const probing = new Set<AbortSignal>();
 
 const postProbe = defineRoute({
   operationId: 'probeModel',
+  belongs: 'service',
   method: 'POST',
   path: '/v1/models/probe',
   summary: 'Ask a provider for its models and a model for a few tokens, and say what is wrong',

@@ -7,6 +7,7 @@ import { findBinding, listBindings } from './rules/bindings.ts';
 
 const getBindings = defineRead({
   operationId: 'listBindings',
+  belongs: 'service',
   path: '/v1/bindings',
   summary: 'Which chats are bound to which agents',
   shows: { description: 'The bindings', schema: bindings },
@@ -15,6 +16,7 @@ const getBindings = defineRead({
 
 const explainBinding = defineRead({
   operationId: 'explainBinding',
+  belongs: 'service',
   path: '/v1/bindings/explain',
   summary: 'Which agent gets the messages of a chat, and by which binding',
   query: explainQuery,

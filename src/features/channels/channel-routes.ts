@@ -8,6 +8,7 @@ import { findAccount, pauseOrResume, testAccount, viewChannels, type BotAccount 
 
 const getChannels = defineRead({
   operationId: 'listChannels',
+  belongs: 'service',
   path: '/v1/channels',
   summary: 'The channels of the configuration, with the state of their accounts',
   query: z.strictObject({}),
@@ -21,6 +22,7 @@ const getChannels = defineRead({
 const pause = (verb: 'pause' | 'resume', summary: string): Route =>
   defineEffect<`/v1/channels/{name}/{account}/${typeof verb}`, { paused: boolean }>({
     operationId: `${verb}Channel`,
+    belongs: 'service',
     path: `/v1/channels/{name}/{account}/${verb}`,
     summary,
     answers: { 200: { description: 'Done', schema: schemas.pausedAccount } },
@@ -34,6 +36,7 @@ const pause = (verb: 'pause' | 'resume', summary: string): Route =>
 
 const postTest = defineRoute({
   operationId: 'testChannel',
+  belongs: 'service',
   method: 'POST',
   path: '/v1/channels/{name}/{account}/test',
   summary:

@@ -8,6 +8,7 @@ import { pairings } from './views/pairings.ts';
 
 const getPairings = defineList({
   operationId: 'listPairings',
+  belongs: 'service',
   path: '/v1/pairings',
   summary: 'People who have asked to write to an agent in a direct chat, newest first',
   filter: { status: pairingStatus.exactOptional().describe('Only those with this status') },
@@ -18,6 +19,7 @@ const getPairings = defineList({
 const decision = (verb: 'approve' | 'deny', status: 'approved' | 'denied', summary: string): Route =>
   defineEffect({
     operationId: `${verb}Pairing`,
+    belongs: 'service',
     path: `/v1/pairings/{id}/${verb}`,
     summary,
     answers: {
@@ -41,6 +43,7 @@ const decision = (verb: 'approve' | 'deny', status: 'approved' | 'denied', summa
 
 const deletePairing = defineRoute({
   operationId: 'deletePairing',
+  belongs: 'service',
   method: 'DELETE',
   path: '/v1/pairings/{id}',
   summary: 'Delete a request, whatever was decided: the person may not write any more, and can ask again',

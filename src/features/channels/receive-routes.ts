@@ -25,6 +25,7 @@ function receiveOf({ context }: Api): Receive {
 
 const postUpdate = defineRoute({
   operationId: 'receiveFromChannel',
+  belongs: 'public',
   method: 'POST',
   path: '/v1/channels/{name}/{account}/webhook',
   isPublic: true,

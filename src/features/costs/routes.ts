@@ -11,6 +11,7 @@ import { countText, tagText } from '../../contract/queries.ts';
 
 const getPrices = defineRead({
   operationId: 'getPrices',
+  belongs: 'service',
   path: '/v1/prices',
   summary: 'The price table in use',
   shows: { description: 'Its version and its rows, in the order in which they are matched', schema: prices },
@@ -43,6 +44,7 @@ const STEPS_MAX = 5_000;
 
 const getUsage = defineRead({
   operationId: 'getUsage',
+  belongs: 'service',
   path: '/v1/usage',
   summary: 'Usage and cost by minute, hour or day in UTC, oldest first',
   query: z.strictObject({
@@ -81,6 +83,7 @@ const TOP_COSTS_MAX = 100;
 
 const getTopCosts = defineRead({
   operationId: 'getTopCosts',
+  belongs: 'service',
   path: '/v1/usage/top',
   summary: 'The most expensive turns, sessions and crons among the newest 10,000 turns of a time span',
   query: z.strictObject({

@@ -31,6 +31,7 @@ const conflictDoc = { description: 'The origin or state of the cron does not all
 
 const getCrons = defineList({
   operationId: 'listCrons',
+  belongs: 'service',
   path: '/v1/crons',
   summary: 'Crons, newest first',
   filter: {
@@ -47,6 +48,7 @@ const getCrons = defineList({
 
 const postCron = defineEffect({
   operationId: 'createCron',
+  belongs: 'service',
   path: '/v1/crons',
   summary: 'Create a cron',
   body: cronInput,
@@ -64,6 +66,7 @@ const postCron = defineEffect({
 
 const getCron = defineRead({
   operationId: 'getCron',
+  belongs: 'service',
   path: '/v1/crons/{id}',
   summary: 'One cron',
   shows: { description: 'The cron', schema: cron },
@@ -72,6 +75,7 @@ const getCron = defineRead({
 
 const patchCron = defineRoute({
   operationId: 'updateCron',
+  belongs: 'service',
   method: 'PATCH',
   path: '/v1/crons/{id}',
   summary: 'Change a cron; a new schedule starts now and resets the number of failed runs',
@@ -97,6 +101,7 @@ const patchCron = defineRoute({
 
 const deleteCron = defineRoute({
   operationId: 'deleteCron',
+  belongs: 'service',
   method: 'DELETE',
   path: '/v1/crons/{id}',
   summary: 'Delete a cron and its fires; the transcripts of its runs stay',
@@ -111,6 +116,7 @@ const deleteCron = defineRoute({
 
 const runCron = defineEffect({
   operationId: 'runCron',
+  belongs: 'service',
   path: '/v1/crons/{id}/run',
   summary: 'Run a cron now; its schedule does not change',
   answers: {
@@ -133,6 +139,7 @@ const runCron = defineEffect({
 
 const getFires = defineList({
   operationId: 'listFires',
+  belongs: 'service',
   path: '/v1/crons/{id}/fires',
   summary: 'The fires of a cron, newest first',
   shows: { description: 'A page of fires', item: cronFire },
@@ -145,6 +152,7 @@ const getFires = defineList({
 
 const getNext = defineRead({
   operationId: 'listNextSlots',
+  belongs: 'service',
   path: '/v1/crons/{id}/next',
   summary: 'The next slots of a cron as if it were enabled; the request changes nothing',
   query: z.strictObject({ count: countText.optional().describe('The number of slots; absent: 5') }),
@@ -162,6 +170,7 @@ const getNext = defineRead({
 
 const getSummaries = defineRead({
   operationId: 'listCronSummaries',
+  belongs: 'service',
   path: '/v1/crons/summaries',
   summary: 'The next slots, the last fires with their costs, and the expected cost per month of several crons',
   query: z.strictObject({ ids: idsText.describe('The ids of the crons') }),

@@ -20,11 +20,14 @@ import {
   redrivenLetters,
   retryRequest,
 } from './contract.ts';
+import { item } from '../../api/belongs.ts';
+import { isTurnSeen } from '../../kernel/views/scope.ts';
 
 const groupKey = z.tuple([z.string(), z.string()]);
 
 const getDeadLetters = defineList({
   operationId: 'listDeadLetters',
+  belongs: 'service',
   path: '/v1/dead-letters',
   summary: 'Dead letters by kind and error, each group with its newest letters',
   filter: {
@@ -61,6 +64,7 @@ function decisionRoute(
   const path = `/v1/dead-letters/${verb}` as '/v1/dead-letters/redrive';
   return defineEffect<typeof path, LetterDecision, z.ZodType, typeof letterFilter>({
     operationId: `${verb}DeadLetters`,
+    belongs: 'service',
     path,
     summary: spec.summary,
     body: letterFilter,
@@ -106,6 +110,7 @@ async function submitPaced(
 
 const retry = defineEffect({
   operationId: 'retryTurn',
+  belongs: item('turn', isTurnSeen),
   path: '/v1/turns/{id}/retry',
   summary:
     'Retry a turn that did not succeed: its messages are queued again, or, with a text, one new message takes their place',

@@ -9,9 +9,12 @@ import { defineEffect, defineList, defineRead, type NoFields, type Route } from 
 import { describeList } from '../../contract/answers.ts';
 import { listText, nameText, searchText, sessionKeyText } from '../../contract/queries.ts';
 import { delivery, deliveryCount, deliveryDetails, discardRequest } from './contract.ts';
+import { item } from '../../api/belongs.ts';
+import { isDeliverySeen } from './views.ts';
 
 const getDeliveries = defineList({
   operationId: 'listDeliveries',
+  belongs: 'service',
   path: '/v1/deliveries',
   summary: 'Deliveries, newest first',
   filter: {
@@ -42,6 +45,7 @@ const getDeliveries = defineList({
 
 const getCounts = defineRead({
   operationId: 'countDeliveries',
+  belongs: 'service',
   path: '/v1/deliveries/count',
   summary: 'The number of deliveries by status, and the age of the oldest one',
   shows: { description: 'One row for each status', schema: describeList(deliveryCount) },
@@ -50,6 +54,7 @@ const getCounts = defineRead({
 
 const getDelivery = defineRead({
   operationId: 'getDelivery',
+  belongs: item('delivery', isDeliverySeen),
   path: '/v1/deliveries/{id}',
   summary: 'One delivery with its attempts',
   shows: { description: 'The delivery', schema: deliveryDetails },
@@ -68,6 +73,7 @@ function decisionRoute<Body extends z.ZodType = NoFields>(spec: {
   const path = `/v1/deliveries/{id}/${decision}` as '/v1/deliveries/{id}/redrive';
   return defineEffect<typeof path, object, NoFields, Body>({
     ...rest,
+    belongs: item('delivery', isDeliverySeen),
     path,
     answers: {
       200: { description: 'The updated delivery', schema: delivery },

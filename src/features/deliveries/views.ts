@@ -12,6 +12,13 @@ import { lineOf } from '../../core/words.ts';
 import { sessionNamesSql, sessionTitle, type NamesRow } from '../../kernel/views/words.ts';
 import { isUuid } from '../../core/ids.ts';
 import { findAllIds, findIds, findTurns, type Filtered } from '../../kernel/views/find-things.ts';
+import { seenInSession } from '../../kernel/views/scope.ts';
+
+export const isDeliverySeen = viewQuery({
+  name: 'is-delivery-seen',
+  purpose: 'Whether a delivery is inside of a scope.',
+  ...seenInSession('deliveries'),
+});
 
 export const readDeliveries = viewQuery({
   name: 'view-deliveries',

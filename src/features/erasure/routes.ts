@@ -15,6 +15,7 @@ const erasureQuery = z.strictObject({
 
 const deleteSession = defineRoute({
   operationId: 'eraseSession',
+  belongs: 'session',
   method: 'DELETE',
   path: '/v1/sessions/{key}',
   summary: 'Erase a session and all subagents below it, with all their rows and files',
@@ -34,6 +35,7 @@ const deleteSession = defineRoute({
 
 const deleteSubject = defineRoute({
   operationId: 'eraseSubject',
+  belongs: 'service',
   method: 'DELETE',
   path: '/v1/subjects/{senderId}',
   summary:

@@ -19,6 +19,7 @@ async function findCall(context: ApiContext, id: string): Promise<ExternalCallVi
 
 const getCalls = defineList({
   operationId: 'listExternalCalls',
+  belongs: 'service',
   path: '/v1/tool-calls',
   summary: 'Calls of external tools that wait for a result, oldest turn first',
   filter: {
@@ -32,6 +33,7 @@ const getCalls = defineList({
 
 const getCall = defineRead({
   operationId: 'getExternalCall',
+  belongs: 'service',
   path: '/v1/tool-calls/{toolCallId}',
   summary: 'A call of an external tool, with its input',
   shows: { description: 'The call', schema: externalCall },
@@ -40,6 +42,7 @@ const getCall = defineRead({
 
 const postResult = defineEffect({
   operationId: 'answerExternalCall',
+  belongs: 'service',
   path: '/v1/tool-calls/{toolCallId}/result',
   summary: 'Send the result of a call of an external tool. The first one holds; its turn continues',
   body: externalResult,

@@ -8,6 +8,7 @@ import { heartbeats } from './views.ts';
 
 const getHeartbeats = defineList({
   operationId: 'listHeartbeats',
+  belongs: 'service',
   path: '/v1/heartbeats',
   summary: 'Polls, newest first: made or skipped, with their results',
   filter: {
@@ -21,6 +22,7 @@ const getHeartbeats = defineList({
 
 const postHeartbeat = defineEffect({
   operationId: 'pollAgent',
+  belongs: 'agent',
   path: '/v1/agents/{agent}/heartbeat',
   summary: 'Poll an agent now, even outside its hours and if nothing has changed',
   answers: { 202: { description: 'The poll', schema: heartbeat } },

@@ -15,6 +15,7 @@ const NO_CONTENT = { description: 'Done; the answer has no body' };
 
 const postSession = defineRoute({
   operationId: 'signIn',
+  belongs: 'public',
   method: 'POST',
   path: '/v1/auth/sessions',
   summary: 'Sign a browser in with an API key or a single-use code; sets a cookie',
@@ -73,6 +74,7 @@ function cookieText({ config }: ApiContext, name: string, value: string, lastsMs
 
 const getSession = defineRead({
   operationId: 'getSignIn',
+  belongs: 'self',
   path: '/v1/auth/sessions/current',
   summary: 'Who is signed in, and when the sign-in expires',
   shows: { description: 'The sign-in, or the key', schema: schemas.signIn },
@@ -84,6 +86,7 @@ const getSession = defineRead({
 
 const deleteSession = defineRoute({
   operationId: 'signOut',
+  belongs: 'self',
   method: 'DELETE',
   path: '/v1/auth/sessions/current',
   summary: 'Sign out',
@@ -108,6 +111,7 @@ const deleteSession = defineRoute({
 
 const postCode = defineEffect<'/v1/auth/codes', { code?: string; expiresAt: string }>({
   operationId: 'createSignInCode',
+  belongs: 'self',
   path: '/v1/auth/codes',
   summary: 'Create a single-use code that signs a browser in with the key of this request; it expires after a minute',
   role: 'viewer',

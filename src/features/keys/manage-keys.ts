@@ -47,7 +47,15 @@ export async function makeApiKey(
   {
     replaces,
     ...settings
-  }: { name: string; role: KeyRole; createdBy: string; expiresAt: string | null; replaces: string | null },
+  }: {
+    name: string;
+    role: KeyRole;
+    agents: string[] | null;
+    sessions: string[] | null;
+    createdBy: string;
+    expiresAt: string | null;
+    replaces: string | null;
+  },
   idempotency: KeyedRequest | null,
 ): Promise<{ id: string; key: string } | 'name_taken' | 'unknown' | 'replaced'> {
   const id = newId<string>();

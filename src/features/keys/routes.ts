@@ -5,10 +5,13 @@ import { keys } from './views.ts';
 import { conflict, fieldProblem, requireFound, notFound, Problem } from '../../api/problem.ts';
 import { defineEffect, defineRoute, defineList, type Route } from '../../api/route.ts';
 import * as schemas from '../../contract/keys.ts';
+import { isAgent, type Config } from '../../config.ts';
 import { ADMIN } from '../../core/key-role.ts';
+import { rootsOf, type ScopeSettings } from '../../core/scope.ts';
 
 const getKeys = defineList({
   operationId: 'listKeys',
+  belongs: 'service',
   path: '/v1/keys',
   summary: 'API keys that were created through the API, newest first, including revoked keys',
   role: 'admin',
@@ -18,6 +21,7 @@ const getKeys = defineList({
 
 const postKey = defineEffect<'/v1/keys', { id: string; key?: string }, z.ZodType, typeof schemas.keyRequest>({
   operationId: 'createKey',
+  belongs: 'service',
   path: '/v1/keys',
   summary: 'Create an API key. Only this answer contains the key',
   role: 'admin',
@@ -39,8 +43,9 @@ const postKey = defineEffect<'/v1/keys', { id: string; key?: string }, z.ZodType
       );
     }
     if (name === ADMIN || context.config.api.keys.some((key) => key.name === name)) throw nameTaken(name);
-    const { replaces = null } = body;
-    const settings = { name, role, createdBy: principal.name, expiresAt, replaces };
+    const { replaces = null, agents = null, sessions = null } = body;
+    refuseEmptyScope({ agents, sessions }, context.config);
+    const settings = { name, role, agents, sessions, createdBy: principal.name, expiresAt, replaces };
     const made = await makeApiKey(context.service, settings, idempotency);
     switch (made) {
       case 'name_taken':
@@ -65,12 +70,27 @@ const postKey = defineEffect<'/v1/keys', { id: string; key?: string }, z.ZodType
 
 const LISTED = '"holdfast keys list" shows the created keys and which key each has replaced';
 
+/** Throws `Problem` for agents that do not exist, and for sessions of none of the agents. */
+function refuseEmptyScope(scope: ScopeSettings, config: Config): void {
+  const at = scope.agents?.findIndex((id) => !isAgent(config, id)) ?? -1;
+  if (at !== -1) {
+    const known = config.agents.list.map(({ id }) => id).join(', ');
+    throw fieldProblem(
+      `agents[${at}]`,
+      `no agent has the id ${JSON.stringify(scope.agents?.[at])}. There are ${known}`,
+    );
+  }
+  if (rootsOf(scope)?.length === 0)
+    throw fieldProblem('sessions', 'none of these sessions is one of these agents. Leave one of the two out');
+}
+
 function nameTaken(name: string): Problem {
   return conflict(`There is a valid API key with the name ${name}. Choose another name, or revoke that key first.`);
 }
 
 const deleteKey = defineRoute({
   operationId: 'revokeKey',
+  belongs: 'service',
   method: 'DELETE',
   path: '/v1/keys/{id}',
   summary:

@@ -9,11 +9,11 @@ import { isoSql } from '../../kernel/sessions/session-facts.ts';
 
 /** The keys that open the API now. */
 export function readValidApiKeys(db: ViewDatabase) {
-  const { id, name, role, sha256, owner, expiresAt } = apiKeys;
+  const { id, name, role, sha256, owner, expiresAt, agents, sessions } = apiKeys;
   const isUseNoted = sql<boolean>`coalesce(${apiKeys.lastUsedAt} > ${fromNow(-60_000)}, false)`;
   const isValid = and(isNull(apiKeys.revokedAt), or(isNull(expiresAt), gt(expiresAt, now)));
   return query(db, (of) =>
-    of.select({ id, name, role, sha256, owner, expiresAt, isUseNoted }).from(apiKeys).where(isValid),
+    of.select({ id, name, role, sha256, owner, expiresAt, agents, sessions, isUseNoted }).from(apiKeys).where(isValid),
   );
 }
 
@@ -31,7 +31,7 @@ export const keys = listOf<object, ApiKeyView>({
   name: 'list-api-keys',
   purpose: 'Read keys, newest first.',
   text: `select k.id, k.name, k.role, k.created_by as "createdBy", ${isoSql('k.created_at')} as "createdAt", ${isoSql('k.expires_at')} as "expiresAt",
-  ${isoSql('k.last_used_at')} as "lastUsedAt", ${isoSql('k.revoked_at')} as "revokedAt", k.replaces
+  ${isoSql('k.last_used_at')} as "lastUsedAt", ${isoSql('k.revoked_at')} as "revokedAt", k.replaces, k.agents, k.sessions
 from holdfast.api_keys k`,
   filters: {},
   order: 'k.id desc',

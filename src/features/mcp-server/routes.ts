@@ -8,6 +8,7 @@ import { defineRoute, type Route } from '../../api/route.ts';
 
 const postMcp = defineRoute({
   operationId: 'callMcp',
+  belongs: 'self',
   method: 'POST',
   path: '/mcp',
   // Each tool needs the role of the route that it performs.

@@ -8,6 +8,7 @@ import { listServers, listTools } from './views.ts';
 
 const getServers = defineRead({
   operationId: 'listMcpServers',
+  belongs: 'service',
   path: '/v1/mcp/servers',
   summary: 'The MCP servers of the configuration, with how they answered last',
   query: z.strictObject({}),
@@ -20,6 +21,7 @@ const getServers = defineRead({
 
 const getTools = defineRead({
   operationId: 'listMcpTools',
+  belongs: 'service',
   path: '/v1/mcp/servers/{server}/tools',
   summary: 'The tools of an MCP server, with what has changed in their descriptions',
   query: z.strictObject({}),
@@ -33,6 +35,7 @@ const getTools = defineRead({
 
 const postProbe = defineRoute({
   operationId: 'probeMcpServer',
+  belongs: 'service',
   method: 'POST',
   path: '/v1/mcp/servers/{server}/probe',
   summary: 'Have a worker ask an MCP server for its tools now, and answer with how that ended',

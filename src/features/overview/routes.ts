@@ -53,6 +53,7 @@ function createReads({ context, services }: Api) {
 
 const getStats = defineRead({
   operationId: 'getStats',
+  belongs: 'service',
   path: '/v1/stats',
   summary: 'Counts of sessions, messages, turns and deliveries, and of what needs attention',
   shows: { description: 'Counts', schema: stats },
@@ -68,6 +69,7 @@ const getStats = defineRead({
 
 const getOverview = defineRoute({
   operationId: 'getOverview',
+  belongs: 'service',
   method: 'GET',
   path: '/v1/overview',
   summary: 'Waiting messages, running turns and costs, with the last 60 minutes; at most a second old',
@@ -81,6 +83,7 @@ const getOverview = defineRoute({
 
 const getAttention = defineRoute({
   operationId: 'getAttention',
+  belongs: 'service',
   method: 'GET',
   path: '/v1/attention',
   summary: 'Problems that need an operator, by their consequence; at most a second old',
@@ -117,6 +120,7 @@ function markRoute<Body extends z.ZodType<{ reason?: string; seconds?: number; c
   const path = `/v1/attention/{attentionId}/${verb}` as '/v1/attention/{attentionId}/snooze';
   return defineEffect<typeof path, { id: string }, NoFields, Body>({
     operationId: `${verb}Attention`,
+    belongs: 'service',
     path,
     summary: spec.summary,
     body: spec.body,

@@ -9,6 +9,7 @@ import { providerBatch } from './contract.ts';
 
 const getProviderBatches = defineList({
   operationId: 'listProviderBatches',
+  belongs: 'service',
   path: '/v1/provider-batches',
   summary: 'Batches that were submitted to the provider, newest first',
   filter: {
@@ -20,6 +21,7 @@ const getProviderBatches = defineList({
 
 const forgetProviderBatch = defineEffect<'/v1/provider-batches/{id}/forget', { id: string }>({
   operationId: 'forgetProviderBatch',
+  belongs: 'service',
   path: '/v1/provider-batches/{id}/forget',
   summary: 'Abandon a submission: it is no longer polled, and its requests are submitted again',
   answers: {

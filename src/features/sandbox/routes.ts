@@ -6,6 +6,7 @@ import { readSandboxes } from './views.ts';
 
 const getSandbox = defineRead({
   operationId: 'getSandbox',
+  belongs: 'service',
   path: '/v1/sandbox',
   summary: 'What the commands of agents run in, by the processes that run them',
   shows: { description: 'The configuration, and the state of each process', schema: sandboxView },

@@ -8,6 +8,8 @@ import { nameText, sessionKeyText } from '../../contract/queries.ts';
 import { COUNTED_BY, score, scoreCounts, scoreRemoved, scoreRequest, SCORE_SIGNS } from '../../contract/scores.ts';
 import { deleteScore, setScore } from './use-cases.ts';
 import { countScores, scores, type ScoreFilter } from './views.ts';
+import { item } from '../../api/belongs.ts';
+import { isScoreSeen } from './views.ts';
 
 const rangeQuery = {
   session: sessionKeyText.optional().describe('Only scores of this session'),
@@ -28,6 +30,7 @@ function toFilter(query: z.output<z.ZodObject<typeof rangeQuery>>) {
 
 const getScores = defineList({
   operationId: 'listScores',
+  belongs: 'service',
   path: '/v1/scores',
   summary: 'What people think of turns, newest first',
   filter: {
@@ -46,6 +49,7 @@ const getScores = defineList({
 
 const getCounts = defineRead({
   operationId: 'countScores',
+  belongs: 'service',
   path: '/v1/scores/counts',
   summary: 'How many scores are good and bad, by agent, label, author or day',
   query: z.strictObject({
@@ -58,6 +62,7 @@ const getCounts = defineRead({
 
 const postScore = defineEffect({
   operationId: 'setScore',
+  belongs: 'service',
   path: '/v1/scores',
   summary: 'Say what a person thinks of a turn or a message; it replaces what the same author said of it',
   body: scoreRequest,
@@ -79,6 +84,7 @@ const postScore = defineEffect({
 
 const removeScore = defineRoute({
   operationId: 'removeScore',
+  belongs: item('score', isScoreSeen),
   method: 'DELETE',
   path: '/v1/scores/{id}',
   summary: 'Remove a score',

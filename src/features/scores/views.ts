@@ -3,6 +3,13 @@ import type { CountedBy, ScoreCounts, ScoreView, ScoreSign } from '../../contrac
 import { viewQuery } from '../../database/literal-query.ts';
 import { listOf } from '../../database/list-of.ts';
 import { scoreSql } from '../../kernel/views/score-sql.ts';
+import { seenInSession } from '../../kernel/views/scope.ts';
+
+export const isScoreSeen = viewQuery({
+  name: 'is-score-seen',
+  purpose: 'Whether a score is inside of a scope.',
+  ...seenInSession('scores'),
+});
 
 export interface ScoreFilter {
   turnId?: string | undefined;

@@ -29,6 +29,7 @@ const dateOf = (time: string | undefined): Date | undefined => (time === undefin
 
 const getHits = defineList({
   operationId: 'search',
+  belongs: 'service',
   path: '/v1/search',
   summary: 'Find words in messages, replies and errors, newest first',
   filter: {

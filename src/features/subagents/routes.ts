@@ -10,6 +10,9 @@ import { defineEffect, defineList, defineRead, type Route } from '../../api/rout
 import { killed, killRequest, spawned, spawnRequest, steered, steerRequest, subagent, turnTree } from './contract.ts';
 import { viewTurnTree } from './turn-tree.ts';
 import { family } from '../../contract/details.ts';
+import { item } from '../../api/belongs.ts';
+import { isTurnSeen } from '../../kernel/views/scope.ts';
+import { isRunSeen } from './views.ts';
 
 /** When the limit of subagents is reached, one of them may have ended by then. */
 const FULL_RETRY_MS = 5_000;
@@ -17,6 +20,7 @@ const KILLED = 'It was killed by a person.';
 
 const postSpawn = defineEffect({
   operationId: 'storeSpawn',
+  belongs: 'session',
   path: '/v1/sessions/{key}/spawn',
   summary: 'Spawn a subagent in the background; its result is announced to the session',
   body: spawnRequest,
@@ -64,6 +68,7 @@ function toSpawned(answer: Awaited<ReturnType<typeof spawnSubagent>>, key: strin
 
 const getSubagents = defineList({
   operationId: 'listSubagents',
+  belongs: 'session',
   path: '/v1/sessions/{key}/subagents',
   summary: 'The subagents that a session has spawned, newest first',
   shows: { description: 'A page of runs', item: subagent },
@@ -75,6 +80,7 @@ const getSubagents = defineList({
 
 const getTurnTree = defineRead({
   operationId: 'getTurnTree',
+  belongs: item('turn', isTurnSeen),
   path: '/v1/turns/{id}/tree',
   summary: 'A turn with the turns of the subagents that were spawned while it ran, and of those below them',
   shows: { description: 'The turns', schema: turnTree },
@@ -84,6 +90,7 @@ const getTurnTree = defineRead({
 
 const getSubagent = defineRead({
   operationId: 'getSubagent',
+  belongs: item('run', isRunSeen, 'runId'),
   path: '/v1/subagents/{runId}',
   summary: 'One run of a subagent',
   shows: { description: 'The run', schema: subagent },
@@ -93,6 +100,7 @@ const getSubagent = defineRead({
 
 const postKill = defineEffect({
   operationId: 'killSubagent',
+  belongs: item('run', isRunSeen, 'runId'),
   path: '/v1/subagents/{runId}/kill',
   summary:
     'Stop a subagent and all runs below it; with below: keep, only the subagent. The end is announced to its parent',
@@ -109,6 +117,7 @@ const postKill = defineEffect({
 
 const postSteer = defineEffect({
   operationId: 'steerSubagent',
+  belongs: item('run', isRunSeen, 'runId'),
   path: '/v1/subagents/{runId}/steer',
   summary: 'Send a message to a subagent: the message joins the running turn or starts the next turn',
   body: steerRequest,
@@ -159,6 +168,7 @@ function sentence(text: string): string {
 
 const getFamily = defineRead({
   operationId: 'getFamily',
+  belongs: 'session',
   path: '/v1/sessions/{key}/family',
   summary: 'All subagent runs of the family of a session, with the usage of each',
   shows: { description: 'The runs, each after its parent', schema: family },

@@ -8,9 +8,12 @@ import { defineRoute, type Route } from '../../api/route.ts';
 import type { Answer } from '../../api/answer.ts';
 import { agentTry, tried, turnTry } from './contract.ts';
 import { tryAgent, tryTurn, type TryResult } from './use-cases.ts';
+import { item } from '../../api/belongs.ts';
+import { isTurnSeen } from '../../kernel/views/scope.ts';
 
 const postTurnTry = defineRoute({
   operationId: 'tryTurn',
+  belongs: item('turn', isTurnSeen),
   method: 'POST',
   path: '/v1/turns/{id}/try',
   isAudited: false,
@@ -28,6 +31,7 @@ const postTurnTry = defineRoute({
 
 const postAgentTry = defineRoute({
   operationId: 'tryAgent',
+  belongs: 'agent',
   method: 'POST',
   path: '/v1/agents/{agent}/try',
   isAudited: false,

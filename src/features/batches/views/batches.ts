@@ -20,6 +20,14 @@ import { HIT_RATE_SQL } from '../../provider-batches/store/submissions.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import { listOf } from '../../../database/list-of.ts';
 import { LIVE_SQL } from '../../../kernel/views/why-sql.ts';
+import { viewQuery } from '../../../database/literal-query.ts';
+import { seenByOwner } from '../../../kernel/views/scope.ts';
+
+export const isBatchSeen = viewQuery({
+  name: 'is-batch-seen',
+  purpose: 'Whether a batch is inside of a scope.',
+  ...seenByOwner('batches'),
+});
 
 const MICROS = 1_000_000;
 

@@ -2,6 +2,9 @@
 import { fromNow, now } from '../../../rows/columns.ts';
 import { apiKeys, signInCodes, webSessions } from '../../../rows/keys.ts';
 import { isUuid } from '../../../core/ids.ts';
+import { callerOfKey } from '../../../core/key-role.ts';
+import { rootOfKey, rootsOf } from '../../../core/scope.ts';
+import { literalQuery } from '../../../database/literal-query.ts';
 import type { Database } from '../../../database/database.ts';
 import { and, desc, eq, inArray, isNull, lt, lte, or, query, sql } from '../../../database/drizzle.ts';
 import { transaction, type Transaction } from '../../../database/transaction.ts';
@@ -36,6 +39,9 @@ export async function createApiKey(
     await tx.rows.update(apiKeys).set({ revokedAt: apiKeys.expiresAt }).where(isExpired);
     const { rowCount } = await tx.rows.insert(apiKeys).values(key).onConflictDoNothing({ target: apiKeys.id });
     if (rowCount === 1) await storeKey(tx, idempotency, { id: key.id });
+    const roots = rootsOf(key);
+    // From its commit on, what is written gets the scope by itself.
+    if (roots !== null) await knowScopes(tx, [...roots, rootOfKey(key.owner ?? callerOfKey(key.name))]);
     return 'created' as const;
   });
   return create.catch((error: unknown) => {
@@ -44,6 +50,13 @@ export async function createApiKey(
     throw error;
   });
 }
+
+export const knowScopes = literalQuery({
+  name: 'know-scopes',
+  purpose: 'Store the prefixes of a key that no key has had before.',
+  text: `insert into holdfast.scopes (prefix) select unnest($1::text[]) on conflict do nothing`,
+  values: (roots: string[]) => [roots],
+});
 
 /** Revokes a key and ends the sign-ins that were made with it; false: it does not exist. */
 export function revokeApiKey(database: Database, id: string): Promise<boolean> {

@@ -49,6 +49,7 @@ const answers = { 200: { description: 'The batch', schema: batch } };
 
 const postBatch = defineEffect({
   operationId: 'createBatchForClients',
+  belongs: 'service',
   path: '/openai/v1/batches',
   summary: 'Submit the lines of an uploaded file as a batch',
   isLong: true,
@@ -129,6 +130,7 @@ function toErrors(result: RefusedBatch, itemsMax: number): LineError[] {
 
 const getBatches = defineRead({
   operationId: 'listBatchesForClients',
+  belongs: 'service',
   path: '/openai/v1/batches',
   summary: 'The OpenAI-compatible batches, newest first',
   form: OPENAI_FORM,
@@ -149,6 +151,7 @@ const getBatches = defineRead({
 
 const getBatch = defineRead({
   operationId: 'getBatchForClients',
+  belongs: 'service',
   path: '/openai/v1/batches/{clientBatchId}',
   summary: 'An OpenAI-compatible batch with its progress',
   form: OPENAI_FORM,
@@ -158,6 +161,7 @@ const getBatch = defineRead({
 
 const cancelBatch = defineEffect({
   operationId: 'cancelBatchForClients',
+  belongs: 'service',
   path: '/openai/v1/batches/{clientBatchId}/cancel',
   summary: 'Cancel a batch: items in flight finish, and the others are cancelled',
   form: OPENAI_FORM,

@@ -51,6 +51,7 @@ function printChunks(api: Api, body: ChatRequest, call: Call): Printer {
 
 const createChatCompletion = defineRoute({
   operationId: 'createChatCompletion',
+  belongs: 'service',
   method: 'POST',
   path: '/v1/chat/completions',
   isAudited: false,

@@ -26,6 +26,7 @@ const file = z.looseObject({
 
 const postFile = defineRoute({
   operationId: 'uploadFileForClients',
+  belongs: 'service',
   method: 'POST',
   path: '/openai/v1/files',
   summary: 'Upload a file of lines for a batch, as multipart/form-data with purpose and file',
@@ -98,6 +99,7 @@ function checkFields(fields: ReadonlyMap<string, string>): void {
 
 const getFiles = defineRead({
   operationId: 'listFilesForClients',
+  belongs: 'service',
   path: '/openai/v1/files',
   summary: 'The uploaded files, newest first',
   form: OPENAI_FORM,
@@ -119,6 +121,7 @@ const getFiles = defineRead({
 
 const getFile = defineRead({
   operationId: 'getFileForClients',
+  belongs: 'service',
   path: '/openai/v1/files/{fileId}',
   summary: 'A file: an upload, or the output of a batch',
   form: OPENAI_FORM,
@@ -128,6 +131,7 @@ const getFile = defineRead({
 
 const getContent = defineRoute({
   operationId: 'getFileContentForClients',
+  belongs: 'service',
   method: 'GET',
   path: '/openai/v1/files/{fileId}/content',
   summary: 'The content of a file; the content of an output file is generated from the items of its batch',
@@ -153,6 +157,7 @@ const getContent = defineRoute({
 
 const deleteFile = defineRoute({
   operationId: 'deleteFileForClients',
+  belongs: 'service',
   method: 'DELETE',
   path: '/openai/v1/files/{fileId}',
   summary: 'Delete an uploaded file; batches that were created from it stay',

@@ -21,6 +21,7 @@ function toModel(id: string): z.output<typeof model> {
 
 const listModels = defineRoute({
   operationId: 'listModels',
+  belongs: 'service',
   method: 'GET',
   path: '/v1/models',
   summary: 'The names that OpenAI-compatible requests can use as model',
@@ -41,6 +42,7 @@ const listModels = defineRoute({
 
 const getModel = defineRoute({
   operationId: 'getModel',
+  belongs: 'service',
   method: 'GET',
   path: '/v1/models/{model}',
   summary: 'A name that OpenAI-compatible requests can use as model, or a model of a provider',

@@ -78,6 +78,7 @@ function printEvents(api: Api, call: Call, after: number): Printer {
 
 const createResponse = defineRoute({
   operationId: 'createResponse',
+  belongs: 'service',
   method: 'POST',
   path: '/v1/responses',
   isAudited: false,
@@ -95,6 +96,7 @@ const text = z.string().optional();
 
 const getResponse = defineRoute({
   operationId: 'getResponse',
+  belongs: 'service',
   method: 'GET',
   path: '/v1/responses/{responseId}',
   summary: 'A response, or its events from the beginning or after a given event',
@@ -118,6 +120,7 @@ const getResponse = defineRoute({
 
 const deleteResponse = defineRoute({
   operationId: 'deleteResponse',
+  belongs: 'service',
   method: 'DELETE',
   path: '/v1/responses/{responseId}',
   summary: 'Hide a response; its messages stay in the session',
@@ -140,6 +143,7 @@ const deleteResponse = defineRoute({
 
 const cancelResponse = defineEffect({
   operationId: 'cancelResponse',
+  belongs: 'service',
   path: '/v1/responses/{responseId}/cancel',
   summary: 'Abort the turn of a response',
   isLong: true,

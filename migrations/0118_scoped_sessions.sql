@@ -1,0 +1,6 @@
+-- Finds the sessions of a prefix and of a scope (0111), and gives the subagents that there are the root of their family.
+update holdfast.sessions s set root = (select above.key from holdfast.sessions above where above.id = s.ancestors[1])
+where cardinality(s.ancestors) > 0;
+
+create index sessions_by_root on holdfast.sessions ((coalesce(root, key collate "C")));
+create index sessions_by_scope on holdfast.sessions (scope, id) where scope is not null;

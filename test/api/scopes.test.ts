@@ -1,0 +1,68 @@
+// Goal: a key with a scope sees its part and nothing else; what is outside answers as what never
+// was (G44). Method: a key for some sessions beside the first key, on the same service.
+import { describe, expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import { useApiRig } from './use-api-rig.ts';
+
+const holder = useApiRig();
+
+/** A key for these parts, and requests with it. */
+async function makeKey(scope: { agents?: string[]; sessions?: string[] }, role = 'operator') {
+  const { rig } = holder;
+  const made = await rig.post('/v1/keys', { name: `part-${newId<string>()}`, role, ...scope });
+  expect(made).toMatchObject({ status: 201, body: { agents: null, sessions: null, ...scope } });
+  const headers = { authorization: `Bearer ${made.body.key}` };
+  return {
+    get: (url: string) => rig.ask('GET', url, { headers }),
+    post: (url: string, body: object = {}, more: object = {}) => rig.post(url, body, { ...headers, ...more }),
+  };
+}
+
+describe('a key for some sessions', () => {
+  test('sends to a session inside, and reads it', async () => {
+    const key = await makeKey({ sessions: ['agent:main:shop:*'] });
+    const sent = await key.post('/v1/sessions/shop:1/messages', { text: 'hello' });
+    expect(sent.status).toBe(202);
+    expect((await key.get('/v1/sessions/shop:1')).body.key).toBe('agent:main:shop:1');
+    expect((await key.get(`/v1/messages/${sent.body.message.id}`)).status).toBe(200);
+  });
+
+  test('gets the same answer for what another has and for what nobody has (G44)', async () => {
+    const key = await makeKey({ sessions: ['agent:main:shop:*'] });
+    const sent = await holder.rig.post('/v1/sessions/office:1/messages', { text: 'a secret' });
+    const withoutNames = ({ status, body }: { status: number; body: object }, ...names: string[]) => {
+      const { requestId: _id, ...problem } = body as { requestId: string };
+      return names.reduce((text, name) => text.replaceAll(name, '-'), JSON.stringify([status, problem]));
+    };
+    for (const [path, foreign, unknown] of [
+      ['/v1/sessions/{}', 'agent:main:office:1', 'agent:main:office:2'],
+      ['/v1/sessions/{}/transcript', 'agent:main:office:1', 'agent:main:office:2'],
+      ['/v1/messages/{}', sent.body.message.id, newId<string>()],
+    ] as const) {
+      const [of, never] = [await key.get(path.replace('{}', foreign)), await key.get(path.replace('{}', unknown))];
+      expect(of.status).toBe(404);
+      expect(withoutNames(of, foreign)).toBe(withoutNames(never, unknown));
+    }
+    // Before the body is checked.
+    expect((await key.post('/v1/sessions/office:1/messages', { nothing: true })).status).toBe(404);
+  });
+
+  test('asks nothing of the whole service', async () => {
+    const key = await makeKey({ sessions: ['agent:main:shop:*'] }, 'admin');
+    for (const path of ['/v1/keys', '/v1/crons', '/v1/budgets', '/v1/audit', '/v1/config', '/v1/workers']) {
+      expect((await key.get(path)).body).toMatchObject({ status: 403, code: 'forbidden' });
+    }
+  });
+});
+
+test.each([
+  [{ agents: [] }, 'agents'],
+  [{ sessions: [] }, 'sessions'],
+  [{ agents: ['nobody'] }, 'agents[0]'],
+  [{ sessions: ['agent:main:shop:1'] }, 'sessions[0]'],
+  [{ sessions: ['agent:*'] }, 'sessions[0]'],
+  [{ agents: ['main'], sessions: ['agent:other:*'] }, 'sessions'],
+])('a scope that can have nothing is refused: %j', async (scope, path) => {
+  const made = await holder.rig.post('/v1/keys', { name: 'nothing', role: 'viewer', ...scope });
+  expect(made).toMatchObject({ status: 400, body: { code: 'invalid_body', errors: [{ path }] } });
+});
