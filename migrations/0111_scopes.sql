@@ -67,10 +67,13 @@ create trigger dead_letters_scope before insert on holdfast.dead_letters for eac
   execute function holdfast.scope_of_session();
 create trigger scores_scope before insert on holdfast.scores for each row execute function holdfast.scope_of_session();
 
--- What a key may see and how much it may ask; null: everything, and as much as it likes.
+-- What a key sees; both null: everything.
 alter table holdfast.api_keys
   add column agents text[],
   add column sessions text[];
+
+-- What the key saw that has changed something, as beginnings of session keys; null: everything.
+alter table holdfast.audit add column sees text[];
 
 -- The key that made it, as api_keys.owner; null: it was made before keys had scopes.
 alter table holdfast.batches add column owner text;

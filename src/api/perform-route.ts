@@ -4,7 +4,7 @@
 import type { FastifyReply } from 'fastify';
 import type { Answer } from './answer.ts';
 import { type KeyRole, mayAct } from '../core/key-role.ts';
-import { EVERYTHING } from '../core/scope.ts';
+import { describeScope, EVERYTHING } from '../core/scope.ts';
 import { refuseOutside } from './belongs.ts';
 import type { Principal } from './key-ring.ts';
 import { Problem, answerWithin } from './problem.ts';
@@ -90,6 +90,7 @@ function audited(
   const change = {
     principal: principal.name,
     role: principal.role,
+    sees: describeScope(principal.scope),
     action: route.operationId,
     target: list.path,
     reason: parseReason(body) ?? parseReason(query),

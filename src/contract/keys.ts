@@ -18,9 +18,15 @@ export const signInRequest = z
   })
   .refine(({ key, code }) => (key === undefined) !== (code === undefined), 'expected key or code, and not both');
 
+const sees = z
+  .array(text)
+  .nullable()
+  .describe('What the keys of the sessions begin with that the caller sees, each with a `*` at its end; null: all');
+
 export const signIn = z.strictObject({
   principal: text.describe('Who signed in: `admin`, or `key:<name>`'),
   role,
+  sees,
   expiresAt: iso.nullable().describe('When the sign-in of the browser expires; null: the request was sent with a key'),
 });
 
@@ -99,6 +105,7 @@ export const auditEntry = z.strictObject({
   at: iso.describe('When the request began'),
   principal: text.describe('Who sent it: `admin`, or `key:<name>`'),
   role,
+  sees,
   action: text.describe('The name of the operation in this document'),
   target: text.describe('The path of the request, with the id of the object that it created'),
   reason: text.nullable().describe('The reason in the request; null: none'),

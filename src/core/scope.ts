@@ -39,6 +39,11 @@ export function rootOfKey(owner: string): string {
   return `${owner}/`;
 }
 
+/** A scope for people: what the keys of its sessions begin with, each with a `*` at its end. */
+export function describeScope(scope: Scope): string[] | null {
+  return scope && scope.filter((root) => root.startsWith('agent:')).map((root) => `${root}*`);
+}
+
 export function isInside(scope: Scope, root: string): boolean {
   return scope === null || scope.some((prefix) => root.startsWith(prefix));
 }

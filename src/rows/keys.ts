@@ -50,6 +50,8 @@ export const audit = holdfast.table('audit', {
   at: iso().notNull().default(now),
   principal: text().notNull(),
   role: text().$type<KeyRole>().notNull(),
+  /** As `describeScope`. */
+  sees: text().array(),
   /** The name of the operation. */
   action: text().notNull(),
   target: text().notNull(),

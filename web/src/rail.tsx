@@ -21,19 +21,31 @@ import {
   Server,
   Settings2,
   ShieldCheck,
+  type LucideIcon,
 } from 'lucide-react';
 import { useRef, type ReactElement } from 'react';
 import { api } from './api.ts';
 import { ATTENTION_POLL_MS } from './attention.ts';
 import { Chip } from './parts/bits.tsx';
+import { useSeesAll } from './me.ts';
 import { useSettings } from './settings.tsx';
 
+interface ScreenLink {
+  to: string;
+  name: string;
+  /** After `g`. */
+  key: string;
+  Icon: LucideIcon;
+  /** It is about the whole service, which a key for a part of it does not see. */
+  isOfService?: true;
+}
+
 /** The first group is in the bar of a phone. */
-const GROUPS = [
+const GROUPS: readonly { name: string; screens: readonly ScreenLink[] }[] = [
   {
     name: 'Work',
     screens: [
-      { to: '/', name: 'Overview', key: 'o', Icon: Gauge },
+      { to: '/', name: 'Overview', key: 'o', Icon: Gauge, isOfService: true },
       { to: '/sessions', name: 'Sessions', key: 's', Icon: MessagesSquare },
       { to: '/turns', name: 'Turns', key: 't', Icon: ListTree },
       { to: '/waiting', name: 'Waiting', key: 'w', Icon: Hourglass },
@@ -54,31 +66,43 @@ const GROUPS = [
     screens: [
       { to: '/agents', name: 'Agents', key: 'i', Icon: Bot },
       { to: '/batches', name: 'Batches', key: 'b', Icon: Layers },
-      { to: '/crons', name: 'Crons', key: 'c', Icon: CalendarClock },
-      { to: '/heartbeats', name: 'Heartbeats', key: 'h', Icon: HeartPulse },
-      { to: '/channels', name: 'Channels', key: 'n', Icon: MessageCircle },
+      { to: '/crons', name: 'Crons', key: 'c', Icon: CalendarClock, isOfService: true },
+      { to: '/heartbeats', name: 'Heartbeats', key: 'h', Icon: HeartPulse, isOfService: true },
+      { to: '/channels', name: 'Channels', key: 'n', Icon: MessageCircle, isOfService: true },
     ],
   },
   {
     name: 'Service',
     screens: [
-      { to: '/costs', name: 'Costs', key: 'm', Icon: CircleDollarSign },
-      { to: '/processes', name: 'Processes', key: 'p', Icon: Server },
-      { to: '/settings', name: 'Settings', key: ',', Icon: Settings2 },
+      { to: '/costs', name: 'Costs', key: 'm', Icon: CircleDollarSign, isOfService: true },
+      { to: '/processes', name: 'Processes', key: 'p', Icon: Server, isOfService: true },
+      { to: '/settings', name: 'Settings', key: ',', Icon: Settings2, isOfService: true },
     ],
   },
-] as const;
-export const SCREENS = GROUPS.flatMap(({ screens }) => [...screens]);
-type ScreenLink = (typeof SCREENS)[number];
+];
+
+/** The groups of screens that the key of the person is for. */
+function groupsFor(seesAll: boolean): typeof GROUPS {
+  if (seesAll) return GROUPS;
+  const own = GROUPS.map(({ name, screens }) => ({ name, screens: screens.filter(({ isOfService }) => !isOfService) }));
+  return own.filter(({ screens }) => screens.length > 0);
+}
+
+const screensOf = (groups: typeof GROUPS): ScreenLink[] => groups.flatMap(({ screens }) => [...screens]);
+/** All of them, and those of a key for a part of the service. */
+export const SCREENS = screensOf(GROUPS);
+export const OWN_SCREENS = screensOf(groupsFor(false));
 
 /** A badge has room for three digits; the screen has the number. */
 const badgeText = (count: number): string => (count > 999 ? '999+' : String(count));
 
 export function Rail({ onGoTo }: { onGoTo: () => void }): ReactElement {
   const { isLive } = useSettings();
+  const seesAll = useSeesAll();
   const { data: stats } = useQuery({
     queryKey: ['stats'],
     queryFn: () => api.getStats(),
+    enabled: seesAll,
     refetchInterval: isLive ? ATTENTION_POLL_MS : false,
   });
   const { errors = 0, warnings = 0 } = stats?.attention ?? {};
@@ -103,7 +127,7 @@ export function Rail({ onGoTo }: { onGoTo: () => void }): ReactElement {
       </Link>
     </li>
   );
-  const [main, ...others] = GROUPS;
+  const [main, ...others] = groupsFor(seesAll);
   const more = useRef<HTMLDivElement>(null);
   const goTo = (
     <GoTo
@@ -116,7 +140,7 @@ export function Rail({ onGoTo }: { onGoTo: () => void }): ReactElement {
   return (
     <nav aria-label="Screens">
       {goTo}
-      <ul>{main.screens.map(linkTo)}</ul>
+      <ul>{main?.screens.map(linkTo)}</ul>
       <button type="button" className="more-button" data-palette popoverTarget="more">
         <Ellipsis size={16} />
         More

@@ -4,6 +4,7 @@ import {
   createRootRouteWithContext,
   createRoute,
   createRouter,
+  isRedirect,
   lazyRouteComponent,
   Outlet,
   redirect,
@@ -43,11 +44,11 @@ const ANSWER_MS_MAX = 700;
  * Rejects with `no_answer_in_time` if there is none soon; the query continues, and its answer is
  * used when it arrives.
  */
-async function soon(answer: Promise<unknown>): Promise<void> {
+async function soon<Answer>(answer: Promise<Answer>): Promise<Answer> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(deadlineError(location.host, ANSWER_MS_MAX)), ANSWER_MS_MAX);
   try {
-    await Promise.race([answer, late]);
+    return await Promise.race([answer, late]);
   } finally {
     clearTimeout(timer);
   }
@@ -78,9 +79,12 @@ const appRoute = createRoute({
     // Read together: a banner that came later would push the screen down.
     const readiness = context.queries.prefetchQuery(readyQuery);
     try {
-      await soon(context.queries.ensureQueryData({ ...me, retry: false }));
+      const { sees } = await soon(context.queries.ensureQueryData({ ...me, retry: false }));
       await soon(readiness).catch(() => undefined);
+      // The overview is about the whole service.
+      if (sees !== null && location.pathname === '/') throw redirect({ to: '/sessions' });
     } catch (error) {
+      if (isRedirect(error)) throw error;
       if (isSignedOut(error)) throw redirect({ to: '/sign-in', search: { to: location.href } });
       if (!isOutage(error)) throw error;
       return { isAway: true };

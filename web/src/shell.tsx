@@ -16,27 +16,29 @@ import { Select } from './parts/fields.tsx';
 import { Environment } from './parts/environment.tsx';
 import { SafeText } from './parts/safe-text.tsx';
 import { Help, useShortcuts } from './parts/shortcuts.tsx';
-import { me } from './me.ts';
-import { Rail, SCREENS } from './rail.tsx';
+import { me, useSeesAll } from './me.ts';
+import { OWN_SCREENS, Rail, SCREENS } from './rail.tsx';
 import { useSettings, type Theme } from './settings.tsx';
 
-/** These have no place in the rail: they are reached from what they are about, or by name. */
-const NAMED = [...SCREENS, { to: '/compare', name: 'Compare' }] as const;
+/** It has no place in the rail: it is reached from what it is about, or by name. */
+const COMPARE = { to: '/compare', name: 'Compare' };
+const NAMED = [...SCREENS, COMPARE];
 
 /** Loaded when it is first opened. */
 const Palette = lazy(async () => ({ default: (await import('./parts/palette.tsx')).Palette }));
 
 export function Shell(): ReactElement {
   const [opened, setOpened] = useState<'help' | 'palette' | null>(null);
-  useShortcuts(SCREENS, setOpened);
+  const screens = useSeesAll() ? SCREENS : OWN_SCREENS;
+  useShortcuts(screens, setOpened);
   return (
     <LiveProvider>
       <div className="shell">
         <Header onHelp={() => setOpened('help')} />
-        {opened === 'help' && <Help screens={SCREENS} onClose={() => setOpened(null)} />}
+        {opened === 'help' && <Help screens={screens} onClose={() => setOpened(null)} />}
         {opened === 'palette' && (
           <Suspense>
-            <Palette screens={NAMED} onClose={() => setOpened(null)} />
+            <Palette screens={[...screens, COMPARE]} onClose={() => setOpened(null)} />
           </Suspense>
         )}
         <Rail onGoTo={() => setOpened('palette')} />
@@ -114,6 +116,11 @@ function Menu({ version, onHelp }: { version: string | undefined; onHelp: () => 
           </strong>{' '}
           <span className="soft">{who.role}</span>
         </p>
+        {who.sees !== null && (
+          <p className="soft">
+            Sees <SafeText text={who.sees.join(', ')} />
+          </p>
+        )}
         <ZoneChoice />
         <Select
           name="Theme"

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { recordChange } from '../../kernel/use-cases/record-change.ts';
 import { makeCode, endWebSessions, signIn, useCode, WEB_SESSION_MS } from './manage-keys.ts';
+import { describeScope } from '../../core/scope.ts';
 import type { ApiContext } from '../../api/context.ts';
 import { cookieName, type Principal } from '../../api/key-ring.ts';
 import { notFound, Problem } from '../../api/problem.ts';
@@ -33,6 +34,7 @@ const postSession = defineRoute({
     const change = {
       principal: principal.name,
       role: principal.role,
+      sees: describeScope(principal.scope),
       action: 'signIn',
       target: '/v1/auth/sessions',
       reason: null,
@@ -78,9 +80,9 @@ const getSession = defineRead({
   path: '/v1/auth/sessions/current',
   summary: 'Who is signed in, and when the sign-in expires',
   shows: { description: 'The sign-in, or the key', schema: schemas.signIn },
-  async read({ principal: { name, role }, reply }) {
+  async read({ principal: { name, role, scope }, reply }) {
     const session = reply.request.identity?.session ?? null;
-    return { principal: name, role, expiresAt: session?.expiresAt ?? null };
+    return { principal: name, role, sees: describeScope(scope), expiresAt: session?.expiresAt ?? null };
   },
 });
 

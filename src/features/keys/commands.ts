@@ -6,6 +6,7 @@ import type { ApiClient } from '../../cli/api-client.ts';
 import { notFound } from '../../cli/cli-error.ts';
 import { command, prints, type Words } from '../../cli/command.ts';
 import { printTable } from '../../cli/print.ts';
+import { commaSeparated } from '../../cli/options.ts';
 import { futureTime } from '../../cli/time-option.ts';
 
 const PAGE_ITEMS = 200;
@@ -27,14 +28,21 @@ export const words: Words = {
           'when the key expires: a duration such as 30d, or a time; by default never',
           futureTime,
         ],
+        agents: ['--agents <ids>', 'only sessions of these agents, and what they started', commaSeparated],
+        sessions: [
+          '--sessions <prefixes>',
+          'only sessions whose keys begin so, and what they started, such as agent:main:shop:*',
+          commaSeparated,
+        ],
         replaces: [
           '--replaces <key>',
           'the name or id of an earlier key, whose conversations and stored answers it continues',
         ],
       },
-      run: prints('createKey', ({ key }, terminal, { name, role, replaces }) => {
+      run: prints('createKey', ({ key, ...made }, terminal, { name, role, replaces }) => {
         terminal.print(key ?? '');
         terminal.note(`the key ${name} has the role ${role}; keep it, because it is not shown again`);
+        terminal.note(`it sees ${describePart(made)}`);
         if (replaces !== undefined) terminal.note(`it continues the conversations of the key ${replaces}`);
       }),
     }),
@@ -48,6 +56,7 @@ export const words: Words = {
             { title: 'NAME', value: (row) => row.name },
             { title: 'ROLE', value: (row) => row.role },
             { title: 'STATE', value: describeState },
+            { title: 'SEES', value: describePart, dropOrder: 5 },
             { title: 'LAST USED', value: (row) => (row.lastUsedAt === null ? 'never' : terminal.time(row.lastUsedAt)) },
             { title: 'EXPIRES', value: (row) => row.expiresAt?.slice(0, 16) ?? 'never', dropOrder: 3 },
             { title: 'CREATED BY', value: (row) => row.createdBy, dropOrder: 2 },
@@ -74,6 +83,15 @@ const revoke = prints('revokeKey', ({ name }, terminal) => {
   terminal.print(`the key ${name} is revoked`);
   terminal.note('browsers that signed in with it are signed out');
 });
+
+/** What the key sees: `all`, or its agents and the beginnings of its sessions. */
+function describePart({ agents, sessions }: Pick<ApiKeyView, 'agents' | 'sessions'>): string {
+  const parts = [
+    agents === null ? [] : [`agents ${agents.join(', ')}`],
+    sessions === null ? [] : [sessions.join(', ')],
+  ];
+  return parts.flat().join('; ') || 'everything';
+}
 
 function describeState({ revokedAt, expiresAt }: ApiKeyView): string {
   if (revokedAt !== null) return 'revoked';

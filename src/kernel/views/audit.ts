@@ -11,7 +11,7 @@ interface AuditFilter {
 export const changes = listOf<AuditFilter, AuditView>({
   name: 'list-audit',
   purpose: 'Read changes, newest first.',
-  text: `select a.id, ${isoSql('a.at')} as at, a.principal, a.role, a.action, a.target, a.reason, a.request_id as "requestId", a.outcome
+  text: `select a.id, ${isoSql('a.at')} as at, a.principal, a.role, a.sees, a.action, a.target, a.reason, a.request_id as "requestId", a.outcome
 from holdfast.audit a`,
   filters: { principal: 'a.principal = $principal', action: 'a.action = $action' },
   order: 'a.id desc',

@@ -229,6 +229,13 @@ export const CHANGE_ROWS: readonly CommandRow[] = [
     isCommon: true,
   },
   {
+    line: 'keys create {name} --agents main --sessions agent:main:shop:*',
+    make: (scene) => Promise.resolve({ name: scene.fresh('key') }),
+    shows: [/^hf_\S+\s*$/m],
+    notes: ['it sees agents main; agent:main:shop:*'],
+    json: { name: '{name}', role: 'viewer', agents: ['main'], sessions: ['agent:main:shop:*'] },
+  },
+  {
     line: 'keys create {name} --replaces {old}',
     make: async (scene) => {
       const old = scene.fresh('replaced');

@@ -88,7 +88,7 @@ describe('a role', () => {
     expect(said.status).toBe(202);
     expect((await holder.rig.get('/v1/keys', bearer(PLAIN_KEY))).status).toBe(403);
     const { body } = await holder.rig.get('/v1/auth/sessions/current', bearer(PLAIN_KEY));
-    expect(body).toEqual({ principal: 'key:plain', role: 'operator', expiresAt: null });
+    expect(body).toEqual({ principal: 'key:plain', role: 'operator', sees: null, expiresAt: null });
   });
 });
 
@@ -97,7 +97,7 @@ describe('a created key', () => {
     const { id, key } = await makeKey('night-shift', 'operator');
     expect(key).toMatch(/^hf_[\w-]{43}$/);
     const ask = () => holder.rig.get('/v1/auth/sessions/current', bearer(key));
-    expect((await ask()).body).toEqual({ principal: 'key:night-shift', role: 'operator', expiresAt: null });
+    expect((await ask()).body).toEqual({ principal: 'key:night-shift', role: 'operator', sees: null, expiresAt: null });
     await eventually(async () => (await keyNamed('night-shift')).lastUsedAt).not.toBeNull();
 
     const revoked = await holder.rig.ask('DELETE', `/v1/keys/${id}`);

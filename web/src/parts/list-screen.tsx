@@ -3,7 +3,7 @@
 import { useRouter } from '@tanstack/react-router';
 import { useDeferredValue, useMemo, useState, type ReactElement, type ReactNode } from 'react';
 import { Button } from './button.tsx';
-import { useCanAct } from '../me.ts';
+import { useCanAct, useSeesAll } from '../me.ts';
 import { Empty, NoMatch } from './bits.tsx';
 import { chosenColumns } from './chosen-columns.tsx';
 import { DataTable, type Column } from './data-table.tsx';
@@ -33,7 +33,13 @@ interface ListScreenProps<Row> {
 }
 
 export function ListScreen<Row>(props: ListScreenProps<Row>): ReactElement {
-  const { list, fixed, news, buttons, above, isReady = true, rowActions, grouped, children } = props;
+  const { fixed, news, buttons, above, isReady = true, rowActions, grouped, children } = props;
+  const seesAll = useSeesAll();
+  // A bulk action is one of the whole service.
+  const list: List<Row> = useMemo(() => {
+    const { bulk: _bulk, ...own } = props.list;
+    return seesAll ? props.list : own;
+  }, [props.list, seesAll]);
   const state = useListState(list, fixed);
   const { query, rows, filters, memory, choice, open, show } = state;
   const [focused, setFocused] = useState<Row | null>(null);

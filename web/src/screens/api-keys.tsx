@@ -21,6 +21,12 @@ const COLUMNS: readonly PlainColumn<ApiKey>[] = [
   { title: 'Name', cell: ({ name }) => <SafeText text={name} /> },
   { title: 'Role', cell: ({ role }) => role },
   {
+    title: 'Sees',
+    cell: ({ agents, sessions }) => (
+      <SafeText text={[...(agents ?? []), ...(sessions ?? [])].join(', ') || 'everything'} />
+    ),
+  },
+  {
     title: 'Created',
     cell: ({ createdAt, createdBy }) => (
       <>
@@ -72,15 +78,31 @@ export function ApiKeys(): ReactElement {
   );
 }
 
+/** The names in a text with commas between them. */
+const namesOf = (text: string): string[] => text.split(',').flatMap((name) => name.trim() || []);
+
 function NewKey({ onMade }: { onMade: () => Promise<void> }): ReactElement {
   const [name, setName] = useState('');
   const [replaces, setReplaces] = useState('');
+  const [agents, setAgents] = useState('');
+  const [sessions, setSessions] = useState('');
   const [role, setRole] = useState<(typeof ROLES)[number]>('viewer');
   const make = useMutation({
-    mutationFn: () => api.createKey({ body: { name, role, ...(replaces === '' ? {} : { replaces }) } }),
+    mutationFn: () =>
+      api.createKey({
+        body: {
+          name,
+          role,
+          ...(agents.trim() === '' ? {} : { agents: namesOf(agents) }),
+          ...(sessions.trim() === '' ? {} : { sessions: namesOf(sessions) }),
+          ...(replaces === '' ? {} : { replaces }),
+        },
+      }),
     async onSuccess() {
       setName('');
       setReplaces('');
+      setAgents('');
+      setSessions('');
       await onMade();
     },
   });
@@ -94,6 +116,18 @@ function NewKey({ onMade }: { onMade: () => Promise<void> }): ReactElement {
     >
       <Field name="Name" required maxLength={64} value={name} onChange={setName} />
       <Select name="Role" value={role} options={ROLES} onChange={setRole} />
+      <Field
+        name="Only agents"
+        value={agents}
+        onChange={setAgents}
+        title="The ids of agents, with commas between them: the key sees only their sessions, and what these started"
+      />
+      <Field
+        name="Only sessions"
+        value={sessions}
+        onChange={setSessions}
+        title="Beginnings of session keys, such as agent:main:shop:*, with commas between them: the key sees only these, and what they started"
+      />
       <Field
         name="Replaces (name or id)"
         maxLength={200}

@@ -32,7 +32,7 @@ export function ChangeLog(): ReactElement {
 }
 
 function Entry({
-  change: { at, principal, action, target, reason, outcome },
+  change: { at, principal, sees, action, target, reason, outcome },
   names,
 }: {
   change: Change;
@@ -45,6 +45,11 @@ function Entry({
       <strong>
         <SafeText text={principal.replace(/^key:/, '')} />
       </strong>{' '}
+      {sees !== null && (
+        <span className="soft">
+          (sees <SafeText text={sees.join(', ')} />){' '}
+        </span>
+      )}
       {deedText(action)}
       {name !== null && (
         <>

@@ -19,7 +19,7 @@ import { SessionLink, Words } from '../parts/short-key.tsx';
 import { useFirst } from '../parts/show-more.tsx';
 import { Beside } from '../parts/side-panel.tsx';
 import { Sparkline, StepTable } from '../parts/time-chart.tsx';
-import { useCanAct } from '../me.ts';
+import { useCanActOnMany } from '../me.ts';
 import { Filters, FoundChoice } from './filters.tsx';
 
 const TurnPanel = lazy(async () => ({ default: (await import('./turn-panel.tsx')).TurnPanel }));
@@ -190,7 +190,7 @@ interface GroupProps {
 function Group(props: GroupProps): ReactElement {
   const { group, isOpenAtFirst, onAsk } = props;
   const { kind, code, count, letters } = group;
-  const canAct = useCanAct();
+  const canAct = useCanActOnMany();
   const [isOpen, setOpen] = useState(isOpenAtFirst);
   const ask = (verb: Asked['verb']): void => onAsk({ verb, name: code, count, of: { kind, code } });
   return (
@@ -237,7 +237,7 @@ function Group(props: GroupProps): ReactElement {
 /** Letters whose messages differ in ids and numbers only. */
 function Cluster(props: GroupProps & { cluster: Letter[] }): ReactElement {
   const { cluster, selected, setSelected } = props;
-  const canAct = useCanAct();
+  const canAct = useCanActOnMany();
   const { first, more } = useFirst(cluster, LETTERS_SHOWN);
   const ids = cluster.map(({ id }) => id);
   const times = cluster.map(({ createdAt }) => createdAt).toSorted();
@@ -280,7 +280,7 @@ function Cluster(props: GroupProps & { cluster: Letter[] }): ReactElement {
 function LetterRow(props: GroupProps & { letter: Letter }): ReactElement {
   const { letter, selected, setSelected, openedId, show, onAsk } = props;
   const { id, title, turnId, sessionKey, sessionTitle, code, createdAt } = letter;
-  const canAct = useCanAct();
+  const canAct = useCanActOnMany();
   const end = (turnId ?? id).slice(-6);
   return (
     <li className="letter" aria-current={openedId === id || undefined}>
