@@ -10,6 +10,7 @@ import * as crons from '../features/crons/contract.ts';
 import * as deadLetters from '../features/dead-letters/contract.ts';
 import * as deliveries from '../features/deliveries/contract.ts';
 import { liveEvent } from './events.ts';
+import { externalCall } from './external-tools.ts';
 import { fault } from './faults.ts';
 import { heartbeat } from '../features/heartbeats/contract.ts';
 import { inboundMessage } from './inbound-message.ts';
@@ -48,6 +49,7 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   CronInput: cronInput,
   CronPatch: cronPatch,
   Entry: transcripts.entry,
+  ExternalCall: externalCall,
   Fault: fault,
   LiveEvent: liveEvent,
   Heartbeat: heartbeat,

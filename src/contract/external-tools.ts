@@ -13,7 +13,9 @@ export const externalCall = z.strictObject({
   sessionKey: text.describe('The session of the turn'),
   callId: text.describe("The model's id of the call"),
   tool: text.describe('The external tool that was called'),
-  input: z.unknown().describe('The input that the model has written, which fits the schema of the tool'),
+  input: z
+    .record(text, z.unknown())
+    .describe('The input that the model has written, which fits the schema of the tool'),
   requestedAt: iso.describe('When the call was made'),
   expiresAt: iso.describe('From when no result is accepted'),
   endedAt: iso.nullable().describe('When it got its result; null: it has none yet'),

@@ -44,10 +44,10 @@ export const words: Words = {
       takes: ITS_ID,
       run: prints('getDelivery', formatDelivery),
     }),
-    'send-now': command({
+    send: command({
       summary: 'send a delivery that waits for its next attempt now; when it was sent, others to its receiver follow',
       takes: ITS_ID,
-      run: prints('sendDeliveryNow', (_answer, _terminal, { id }) => `${id} is sent now`),
+      run: prints('sendDelivery', (_answer, _terminal, { id }) => `${id} is sent now`),
     }),
     redrive: command({
       summary: 'send a delivery again that failed, expired or was discarded',

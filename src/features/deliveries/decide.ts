@@ -21,7 +21,7 @@ function decision({ letters, set, ...facts }: { name: string; purpose: string; l
     retryMs: 0,
     text: `with changed as (
   update holdfast.deliveries set ${set}
-  returning id
+  returning deliveries.id
 ),
 letters as (
   update holdfast.dead_letters set state = '${letters}', settled_at = clock_timestamp()
@@ -66,33 +66,33 @@ const WOKEN_MAX = 10;
 
 /**
  * Makes a waiting delivery due, with its attempts and its expiry. Because its order is kept, the
- * first of its session or chat goes, and only that: a receiver that is still broken sees one
- * request. When that was sent, it wakes others to its destination (`store/settle.ts`). It may end
- * while this waits for its row: then nothing changes, and the answer is a conflict.
+ * first of its session or chat is due too, and goes alone: a receiver that is still broken sees one
+ * request. When that was sent, it wakes others to its destination (`store/settle.ts`).
  */
-export const sendDeliveryNow = decision({
-  name: 'send-delivery-now',
+export const sendDelivery = decision({
+  name: 'send-delivery',
   purpose:
-    'Make the first open delivery of the session or the chat of a waiting delivery due; others to its destination follow when it was sent. Answers what its status was.',
+    'Make a waiting delivery and the first open one of its session or its chat due; others to its destination follow when that was sent. Answers what its status was.',
   letters: 'redriven',
-  set: `due_at = least(due_at, clock_timestamp()), wakes = ${WOKEN_MAX}
-  where id = (select first.id from holdfast.deliveries asked cross join lateral (
+  set: `due_at = least(deliveries.due_at, clock_timestamp()), wakes = case when deliveries.id = first.id then ${WOKEN_MAX} else deliveries.wakes end
+  from holdfast.deliveries asked cross join lateral (
     (select o.id from holdfast.deliveries o
     where asked.channel = 'webhook' and o.session_id = asked.session_id and o.channel = 'webhook' and o.status in ('pending', 'sending')
     order by o.seq limit 1)
     union all
     select heads.id from (${headsOfChatsSql("asked.channel <> 'webhook' and d.target ->> 'url' = asked.target ->> 'url'")}) as heads
-  ) as first where asked.id = $id and asked.status = 'pending') and status in ('pending', 'sending')`,
+  ) as first
+  where asked.id = $id and asked.status = 'pending' and deliveries.id in (asked.id, first.id) and deliveries.status in ('pending', 'sending')`,
 });
 
-const DECISIONS = { 'send-now': sendDeliveryNow, redrive: redriveDelivery, discard: discardDelivery };
+const DECISIONS = { send: sendDelivery, redrive: redriveDelivery, discard: discardDelivery };
 export type DeliveryAction = keyof typeof DECISIONS;
 
 /** Why the status of a delivery does not allow a decision, and what does. */
 export function whyUndecided({ id, status, dueAt }: Pick<DeliveryView, 'id' | 'status' | 'dueAt'>): string {
   switch (status) {
     case 'pending':
-      return `The delivery was not given up: it waits for its next attempt at ${dueAt}. "holdfast deliveries send-now ${id}" sends it now.`;
+      return `The delivery was not given up: it waits for its next attempt at ${dueAt}. "holdfast deliveries send ${id}" sends it now.`;
     case 'sending':
       return 'A worker is sending the delivery. Wait for the result.';
     case 'sent':

@@ -90,11 +90,11 @@ function decisionRoute<Body extends z.ZodType = NoFields>(spec: {
   });
 }
 
-const sendNow = decisionRoute({
-  operationId: 'sendDeliveryNow',
-  decision: 'send-now',
+const send = decisionRoute({
+  operationId: 'sendDelivery',
+  decision: 'send',
   summary:
-    'Send a delivery that waits for its next attempt now: the first of its session or chat goes, and when it was sent, up to ten others to its host or account at a time',
+    'Make a pending delivery due now: the first of its session or chat goes before it, and when that was sent, up to ten others to its host or account at a time',
 });
 
 const redrive = decisionRoute({
@@ -110,4 +110,4 @@ const discard = decisionRoute({
   body: discardRequest,
 });
 
-export const routes: Route[] = [getDeliveries, getCounts, getDelivery, sendNow, redrive, discard];
+export const routes: Route[] = [getDeliveries, getCounts, getDelivery, send, redrive, discard];

@@ -58,8 +58,7 @@ const STEPS = {
   lock_of_lost_worker: `${BY_ITSELF} "holdfast workers list" shows which workers run.`,
   gathering: BY_ITSELF,
   yielded: `${BY_ITSELF} "holdfast subagents list <session>" shows the subagents.`,
-  delivery_retried:
-    'It is tried again by itself. Check the receiver; "holdfast deliveries send-now <id>" tries it now.',
+  delivery_retried: 'It is tried again by itself. Check the receiver; "holdfast deliveries send <id>" tries it now.',
   delayed: BY_ITSELF,
   // The text of these two says what to do.
   paused: '',

@@ -65,7 +65,7 @@ export const CHANGE_ROWS: readonly CommandRow[] = [
     json: { id: '{delivery}' },
   },
   {
-    line: 'deliveries send-now {delivery}',
+    line: 'deliveries send {delivery}',
     make: (scene) => scene.retried('sent-now'),
     shows: ['{delivery} is sent now'],
     json: { id: '{delivery}' },

@@ -289,13 +289,13 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
   },
   {
     name: 'the sending of a delivery now',
-    route: '/v1/deliveries/{id}/send-now',
+    route: '/v1/deliveries/{id}/send',
     async prepare(ground, session) {
       const id = await insertDelivery(ground, session);
       const wait = `update holdfast.deliveries set status = 'pending', due_at = now() + interval '1 hour', expires_at = now() + interval '1 day' where id = $1`;
       await ground.rows(wait, [id]);
       return {
-        path: `/v1/deliveries/${id}/send-now`,
+        path: `/v1/deliveries/${id}/send`,
         body: {},
         status: 200,
         ...changeOnce(ground, {

@@ -11,7 +11,7 @@ import { createRedact } from '../../../src/config/secrets.ts';
 import type { DeliveryId, SessionId } from '../../../src/core/ids.ts';
 import { newId } from '../../../src/ids.ts';
 import { createPublish, createWake } from '../../../src/kernel/queue/rings.ts';
-import { redriveDelivery, sendDeliveryNow } from '../../../src/features/deliveries/decide.ts';
+import { redriveDelivery, sendDelivery } from '../../../src/features/deliveries/decide.ts';
 import { claimDelivery } from '../../../src/features/deliveries/store/claims.ts';
 import { readDueDeliveries } from '../../../src/features/deliveries/store/due.ts';
 import { relayDeliveries, type WebhookRelay } from '../../../src/features/deliveries/relay.ts';
@@ -139,21 +139,24 @@ test('a delivery with a temporary failure waits, and no later one overtakes it (
   expect(received[0]?.headers['webhook-id']).toBe(received[1]?.headers['webhook-id']);
 });
 
-test('a delivery that is settled while it is asked to be sent now stays as it was settled', async () => {
+test('a delivery that is settled while it is asked to be sent now stays as it was settled, and the next one is due', async () => {
   const sessionId = await sessionWithReplies(['settled', 'second']);
   const deliveries = await readDeliveries(rig, { sessionId }, 'id');
   const late = await rig.database.views.connect();
   await late.query('begin');
-  await changeDeliveries(late, { id: deliveries[0]!.id }, { status: 'sent', dueAt: ahead('1 hour') });
-  const settled = await readDeliveries(late, { sessionId }, 'status', 'dueAt', 'wakes');
-  const asked = deliveries.map(({ id }) => sendDeliveryNow(rig.database, id));
+  const [first, second] = deliveries.map(({ id }) => ({ id }));
+  await changeDeliveries(rig, second!, { dueAt: ahead('1 hour') });
+  await changeDeliveries(late, first!, { status: 'sent', dueAt: ahead('1 hour') });
+  const settled = await readDeliveries(late, first!, 'status', 'dueAt', 'wakes');
+  const asked = deliveries.map(({ id }) => sendDelivery(rig.database, id));
   const areWaiting = () =>
     rig.rows(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
   await expect.poll(areWaiting, { interval: 5 }).toHaveLength(2);
   await late.query('commit');
   late.release();
-  expect(await Promise.all(asked)).toEqual(['conflict', 'conflict']);
-  expect(await readDeliveries(rig, { sessionId }, 'status', 'dueAt', 'wakes')).toEqual(settled);
+  expect(await Promise.all(asked)).toEqual(['conflict', 'done']);
+  expect(await readDeliveries(rig, first!, 'status', 'dueAt', 'wakes')).toEqual(settled);
+  expect(await countDeliveries(rig, { ...second!, dueAt: atMost(now) })).toBe(1);
 });
 
 test('a receiver that is repaired gets one delivery that is sent now, and then the others, ten at a time (G21)', async () => {
@@ -171,10 +174,10 @@ test('a receiver that is repaired gets one delivery that is sent now, and then t
   const [head, second] = await readDeliveries(rig, { sessionId: sessions[7]! }, 'id', 'expiresAt');
 
   // The one behind it was asked for: it does not overtake. The receiver is still broken.
-  expect(await sendDeliveryNow(rig.database, second!.id)).toBe('done');
+  expect(await sendDelivery(rig.database, second!.id)).toBe('done');
   expect([await relayDue(), await relayDue(), received.length]).toEqual([1, 0, 26]);
 
-  expect(await sendDeliveryNow(rig.database, head!.id)).toBe('done');
+  expect(await sendDelivery(rig.database, head!.id)).toBe('done');
   const rounds: number[] = [];
   for (let due = await relayDue(); due > 0; due = await relayDue()) rounds.push(due);
   expect(rounds[0]).toBe(1);

@@ -81,9 +81,9 @@ describe('deliveries', () => {
     await fail(sessionId, 'pending', 503);
     expect((await decide('redrive')).body).toMatchObject({
       status: 409,
-      detail: expect.stringMatching(/waits for its next attempt at .*"holdfast deliveries send-now/),
+      detail: expect.stringMatching(/waits for its next attempt at .*"holdfast deliveries send /),
     });
-    expect(await decide('send-now')).toMatchObject({ status: 200, body: { status: 'pending', attempts: 1 } });
+    expect(await decide('send')).toMatchObject({ status: 200, body: { status: 'pending', attempts: 1 } });
     for (const [status, advice] of [
       ['sending', 'Wait for the result'],
       ['unknown', `deliveries redrive ${id}`],
@@ -91,9 +91,9 @@ describe('deliveries', () => {
       ['sent', 'has acknowledged'],
     ] as const) {
       await changeDeliveries(rig, { id }, { status });
-      expect((await decide('send-now')).body).toMatchObject({ status: 409, detail: expect.stringContaining(advice) });
+      expect((await decide('send')).body).toMatchObject({ status: 409, detail: expect.stringContaining(advice) });
     }
-    expect((await rig.post(`/v1/deliveries/${newId()}/send-now`)).status).toBe(404);
+    expect((await rig.post(`/v1/deliveries/${newId()}/send`)).status).toBe(404);
   });
 
   test('are discarded with a reason, which the audit log keeps; and in bulk by channel and text', async () => {

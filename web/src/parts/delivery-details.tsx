@@ -143,7 +143,7 @@ export function Decisions({ delivery, verb }: DecisionsProps): ReactElement | nu
   return (
     <>
       {verb === undefined && status === 'pending' && (
-        <Button tone="main" disabled={isBusy} onClick={() => act(() => api.sendDeliveryNow({ id }))}>
+        <Button tone="main" disabled={isBusy} onClick={() => act(() => api.sendDelivery({ id }))}>
           Send now
         </Button>
       )}
