@@ -385,7 +385,7 @@ const TABLE_OWNERS: Record<string, string> = {
   'src/features/overview/': 'attention_marks',
   'src/features/provider-batches/': 'batch_hops provider_batches provider_requests',
   'src/features/retention/': 'retention',
-  'src/features/scores/': 'scores',
+  'src/features/scores/': 'scores turn_scores',
   'src/features/search/': 'search_position search_texts',
   'src/features/subagents/': 'subagent_runs yields',
 };

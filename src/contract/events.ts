@@ -24,8 +24,7 @@ const { name, host, pid, roles, version } = worker.shape;
 const { scope, per } = budget.shape;
 const { total, answered, silent, failed, cancelled, expired } = counts.shape;
 const { n, via, requests, cacheHitRate } = hop.shape;
-const { score: value, label, author } = score.shape;
-const scoreFields = { scoreId: score.shape.id, score: value, label, author };
+const scoreFields = { score: score.shape.score, value: score.shape.value, by: score.shape.by };
 
 /** The dimensions by which roll-ups of usage are grouped. */
 const rolledUp = {

@@ -1,60 +1,81 @@
 // Scores: what people think of turns, as the API takes and shows it.
 import { z } from 'zod';
 import { createdAt, flag, iso, sessionKey, text, uuid } from './fields.ts';
+import { VALUES } from './queries.ts';
 
-const LABEL_CHARS_MAX = 100;
+const NAME_CHARS_MAX = 100;
+/** An index has the values. */
+const VALUE_CHARS_MAX = 500;
 const NOTE_CHARS_MAX = 10_000;
-const AUTHOR_CHARS_MAX = 200;
+const PERSON_CHARS_MAX = 200;
 
-/** How a score is found: by its sign. */
-export const SCORE_SIGNS = ['good', 'bad'] as const;
-export type ScoreSign = (typeof SCORE_SIGNS)[number];
+/** The score that a thumb is: true for 👍, false for 👎. */
+export const THUMB = 'thumb';
 
-export const COUNTED_BY = ['agent', 'label', 'author', 'day'] as const;
+export const COUNTED_BY = ['score', 'agent', 'author', 'day'] as const;
 export type CountedBy = (typeof COUNTED_BY)[number];
 
-const SCORE = 'From -1 (bad) to 1 (good); a thumb is -1 or 1';
+const value = z.union([z.number(), z.boolean(), z.string().min(1).max(VALUE_CHARS_MAX)]);
+export type ScoreValue = z.output<typeof value>;
+
+const NAME = `The name of the score, such as \`helpful\`; of a thumb, \`${THUMB}\``;
 
 export const score = z.strictObject({
   id: uuid.describe('The id of the score'),
   sessionKey,
   turnId: uuid.describe('The turn that is judged'),
   messageId: uuid.nullable().describe('The message of the turn that is judged; null: the turn'),
-  score: z.number().min(-1).max(1).nullable().describe(`${SCORE}; null: there are only words`),
-  label: text.nullable().describe('A short word for what is good or bad; null: none'),
+  score: text.describe(NAME),
+  value: value.describe('What the person says: a number, true or false, or a text'),
   note: text.nullable().describe('What the person wrote; null: nothing'),
-  author: text.describe('Who judged: the name of the API key, the `author` of the request, or the person in a chat'),
+  by: text.describe('Who judged: the name of the API key, the `by` of the request, or the person in a chat'),
   source: text.describe('`api`, or the channel in which a person reacted with 👍 or 👎'),
   createdAt,
   updatedAt: iso.describe('When its author changed it last'),
 });
 export type ScoreView = z.output<typeof score>;
 
-const words = (charsMax: number) => z.string().trim().min(1).max(charsMax).exactOptional();
+const words = (charsMax: number) => z.string().trim().min(1).max(charsMax);
 
-export const scoreRequest = z
-  .strictObject({
-    turnId: z.uuid().exactOptional().describe('The turn to judge; or `messageId`'),
-    messageId: z.uuid().exactOptional().describe('The message to judge; the score is one of the turn that answered it'),
-    score: z.number().min(-1).max(1).exactOptional().describe(SCORE),
-    label: words(LABEL_CHARS_MAX).describe('A short word for what is good or bad, such as `wrong tool`'),
-    note: words(NOTE_CHARS_MAX).describe('A text for those who read the score'),
-    author: z
-      .string()
-      .trim()
-      .min(1)
-      .max(AUTHOR_CHARS_MAX)
-      .exactOptional()
-      .describe('Who judges, if the program has asked its own user; absent: the name of the API key'),
+/** A filter separates the name from the value by a colon. */
+const name = words(NAME_CHARS_MAX).regex(/^[^:]*$/, 'expected a name without a colon');
+
+export const scoreRequest = z.strictObject({
+  score: name.describe(`${NAME}. What the same person has said under it before is replaced`),
+  value: value.describe('What the person says: a number, true or false, or a text'),
+  note: words(NOTE_CHARS_MAX).exactOptional().describe('A text for those who read the score'),
+  messageId: z.uuid().exactOptional().describe('The message of the turn that is judged; absent: the turn'),
+  by: words(PERSON_CHARS_MAX)
+    .exactOptional()
+    .describe('Who judges, if the program has asked its own user; absent: the name of the API key'),
+});
+
+/** A value in a text, where `true`, `false` and numbers are not quoted. */
+export function readScoreValue(said: string): ScoreValue {
+  if (said === 'true' || said === 'false') return said === 'true';
+  return said.trim() !== '' && Number.isFinite(Number(said)) ? Number(said) : said;
+}
+
+/** Scores of this name with one of these values. */
+export interface NamedValues {
+  name: string;
+  values: ScoreValue[];
+}
+
+/**
+ * A score as `name:value` in a query; the value may have colons, too. `5` is a number, or that
+ * text.
+ */
+export const scoreText = z
+  .string()
+  .max(NAME_CHARS_MAX + 1 + VALUE_CHARS_MAX)
+  .regex(/^[^:]+:./s, 'expected the name of a score, a colon and its value, such as helpful:true')
+  .transform((said): NamedValues => {
+    const colon = said.indexOf(':');
+    const value = said.slice(colon + 1);
+    return { name: said.slice(0, colon), values: [...new Set([value, readScoreValue(value)])] };
   })
-  .refine(({ turnId, messageId }) => (turnId === undefined) !== (messageId === undefined), {
-    error: 'expected turnId or messageId, one of them',
-    path: ['turnId'],
-  })
-  .refine(({ score: value, label, note }) => [value, label, note].some((each) => each !== undefined), {
-    error: 'expected a score, a label or a note',
-    path: ['score'],
-  });
+  .register(VALUES, { type: 'string' });
 
 export const scoreRemoved = z.strictObject({ id: uuid.describe('The id of the score that was removed') });
 
@@ -64,11 +85,11 @@ export const scoreCounts = z.strictObject({
   items: z
     .array(
       z.strictObject({
-        name: text.nullable().describe('The agent, label or author, or the day in UTC; null: scores without a label'),
-        good: number.describe('Scores above 0'),
-        bad: number.describe('Scores below 0'),
+        name: text.describe('The score, the agent or the author, or the day in UTC'),
+        good: number.describe('Those that are true or above 0'),
+        bad: number.describe('Those that are false or below 0'),
         count: number.describe('All of them'),
-        average: z.number().nullable().describe('The average of those with a number; null: none has one'),
+        average: z.number().nullable().describe('The average of those that are numbers; null: none is'),
       }),
     )
     .describe('At most 200 groups, those with the most scores first; days newest first'),

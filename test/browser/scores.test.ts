@@ -11,7 +11,7 @@ async function turnOf(session: string): Promise<string> {
   return turnId as string;
 }
 
-test('a turn gets a thumb by one press, and a label and a note in place of it', async () => {
+test('a turn gets a thumb by one press, and one of another name with a note', async () => {
   const { rig, page, signIn, open } = dashboard;
   const id = await turnOf('judged');
   await signIn();
@@ -22,20 +22,23 @@ test('a turn gets a thumb by one press, and a label and a note in place of it', 
   await scores.getByRole('button', { name: 'Note…' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('👎 bad').check();
-  await dialog.getByLabel('Label').fill('wrong tool');
+  await dialog.getByLabel('Score').fill('right tool');
   await dialog.getByLabel('Note').fill('It should have <b>asked</b>.');
   expect(await violationsOn(page)).toEqual([]);
   await dialog.getByRole('button', { name: 'Keep it' }).click();
   await dialog.waitFor({ state: 'detached' });
   await scores.getByText('It should have <b>asked</b>.').waitFor();
-  expect(await scores.locator('.chip').allTextContents()).toEqual(['👎 bad']);
-  expect((await rig.get(`/v1/scores?turn=${id}`)).body.items).toMatchObject([{ score: -1, label: 'wrong tool' }]);
+  expect(await scores.locator('.chip').allTextContents()).toEqual(['👎 right tool', '👍 good']);
+  expect((await rig.get(`/v1/scores?turn=${id}`)).body.items).toMatchObject([
+    { score: 'right tool', value: false },
+    { score: 'thumb', value: true },
+  ]);
 });
 
 test('a viewer reads the scores of a turn and gives none', async () => {
   const { rig, page, signIn, open } = dashboard;
   const id = await turnOf('read-only');
-  await rig.post('/v1/scores', { turnId: id, score: 0.5, label: 'slow', author: 'Ada' });
+  await rig.post(`/v1/turns/${id}/scores`, { score: 'speed', value: 0.5, by: 'Ada' });
   await signIn(VIEWER_KEY);
   await open(`/turns/${id}`);
   const scores = page.getByRole('region', { name: 'Scores' });

@@ -14,7 +14,7 @@ test('a turn with an unknown outcome is found by a filter, says so in the list a
   const call = { isIdempotent: false, status: 'unknown', unknownAt: now };
   await changeToolCalls(rig, { sessionKey: 'agent:main:doubtful' }, call);
   const other = await rig.settle('certain', '[[reply: done]]');
-  await rig.post('/v1/scores', { turnId: other.turnId, score: -1 });
+  await rig.post(`/v1/turns/${other.turnId}/scores`, { score: 'helpful', value: false });
   await signIn();
   await open('/turns');
   const rows = page.getByRole('table', { name: 'Turns' }).locator('.table-body').getByRole('row');
@@ -23,7 +23,9 @@ test('a turn with an unknown outcome is found by a filter, says so in the list a
     if (!(await page.getByLabel(name).isVisible())) await page.getByRole('button', { name: 'More filters' }).click();
     await page.getByLabel(name).selectOption(value);
   };
-  await choose('Score', 'bad');
+  await page.getByRole('button', { name: 'More filters' }).click();
+  await page.getByLabel('Score, as name:value').fill('helpful:false');
+  await page.getByLabel('Score, as name:value').press('Enter');
   await expect.poll(() => rows.allTextContents()).toEqual([expect.stringContaining('certain')]);
   await page.getByRole('button', { name: 'Clear', exact: true }).click();
   await choose('Outcome of a call', 'unknown');

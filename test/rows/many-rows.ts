@@ -18,7 +18,7 @@ const GROWING = [
   'dead_letters',
   'batch_items',
   'search_texts',
-  'scores',
+  'turn_scores',
 ];
 
 /** A batch whose items are the messages. */
@@ -69,8 +69,8 @@ const FILLS = [
    select ${idSql(6, 'n')}, case when n % 1000 = 0 then 'error' else 'reply' end, ${idSql(0, session)}, ${idSql(1, 'n')}, n, '', to_tsvector('simple', case when n <= 5100 then 'old word' else 'new word' end || n) from generate_series(1, ${TURNS}) as n`,
   `insert into holdfast.tool_calls (turn_id, step, ordinal, call_id, name, is_idempotent, status, epoch)
    select ${idSql(1, 'n')}, 1, 1, 'c', 'exec', true, 'done', 1 from generate_series(1, ${TURNS}) as n`,
-  `insert into holdfast.scores (id, session_id, turn_id, score, author, source) select ${idSql(7, 'n')}, ${idSql(0, session)}, ${idSql(1, 'n')},
-     case when n % 100 = 0 then -1 else 1 end, 'a', 'api' from generate_series(1, ${TURNS}) as n`,
+  `insert into holdfast.turn_scores (id, session_id, turn_id, name, value, author, source) select ${idSql(7, 'n')}, ${idSql(0, session)}, ${idSql(1, 'n')},
+     'thumb', to_jsonb(n % 100 > 0), 'a', 'api' from generate_series(1, ${TURNS}) as n`,
   `insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, status, expires_at)
    select ${idSql(3, 'n')}, ${idSql(0, session)}, n, 'webhook', '{}', '{}', case when n <= 10 then 'pending' else 'sent' end, now()
    from generate_series(1, ${TURNS}) as n`,

@@ -23,7 +23,7 @@ import {
   sessionKeyText,
   tagText,
 } from '../../contract/queries.ts';
-import { SCORE_SIGNS } from '../../contract/scores.ts';
+import { scoreText } from '../../contract/scores.ts';
 import { listedTurn, turn } from '../../contract/views.ts';
 import { item } from '../belongs.ts';
 import { isTurnSeen } from '../../kernel/views/scope.ts';
@@ -51,10 +51,9 @@ const turnQuery = {
   batch: z.uuid().optional().describe('Only turns of the items of this batch'),
   minMs: countText.optional().describe('Only turns that took at least this long, in milliseconds'),
   minCostUsd: dollarsText.optional().describe('Only turns that cost at least this much, in US dollars'),
-  score: z
-    .enum(SCORE_SIGNS)
+  score: scoreText
     .optional()
-    .describe('`good`: only turns with a score above 0; `bad`: below 0; among the newest 50,000 such scores'),
+    .describe('Only turns with this score, as `name:value`; among the newest 50,000 turns with it'),
   tag: tagText.optional().describe('Only turns with this tag, as `key:value`'),
   q: searchText.optional(),
 };
@@ -114,7 +113,7 @@ export function toTurnFilter(query: Partial<z.output<z.ZodObject<typeof turnQuer
     msMin: minMs,
     costMicrosMin: minCostUsd === undefined ? undefined : toMicros(minCostUsd),
     tags: query.tag,
-    sign: query.score,
+    score: query.score,
     text: q,
   };
 }

@@ -1,7 +1,6 @@
 // `holdfast turns`: lists turns, shows one with the timeline of its steps, aborts it, prints its
 // requests, and follows it: at a terminal it is drawn, and drawn again as it proceeds; in a pipe it
 // is a line for each thing that happens.
-import { SCORE_SIGNS } from '../../contract/scores.ts';
 import type { ToolCallView } from '../../contract/tool-calls.ts';
 import type { TurnView, TurnStatus } from '../../contract/views.ts';
 import { lineOf } from '../../core/words.ts';
@@ -56,7 +55,7 @@ export const words: Words = {
         status: ['--status <status>', 'only this status, such as failed'],
         kind: ['--kind <kind>', 'only this kind, such as cron'],
         lane: ['--lane <lane>', 'only this lane'],
-        score: ['--score <which>', 'only turns that people found good or bad', SCORE_SIGNS],
+        score: ['--score <name:value>', 'only turns with this score, such as thumb:false'],
         tool: ['--tool <name>', 'only turns that called this tool, and only its calls'],
         callStatus: [
           '--call-status <status>',

@@ -21,7 +21,7 @@ import { deliverMessages } from '../../kernel/use-cases/deliver-delayed.ts';
 import { enqueueEvent } from '../../kernel/use-cases/post-message.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { newId } from '../../ids.ts';
-import { scoreOfEmoji } from '../scores/rules.ts';
+import { thumbOfEmoji } from '../scores/rules.ts';
 import { scoreReaction } from '../scores/store/scores.ts';
 import { platformOf, type BotAccount } from './accounts.ts';
 import { addressOf, eventText, keepFiles, mergeParts, messageBody, reactionData } from './message-body.ts';
@@ -317,11 +317,11 @@ async function scoreAnswer(
   received: KeyedRequest,
 ): Promise<void> {
   const { place, sender, messageId: platformId, emoji, isAdded } = said;
-  const score = scoreOfEmoji(emoji);
-  if (score === null || sender.isBot) return;
+  const value = thumbOfEmoji(emoji);
+  if (value === null || sender.isBot) return;
   const url = formatChannelUrl({ channel, accountId: account, chatId: place.chatId });
   const author = `${channel}:${sender.id}`;
-  const reaction = { id: newId<string>(), url, platformId, score, isAdded, author, source: channel };
+  const reaction = { id: newId<string>(), url, platformId, value, isAdded, author, source: channel };
   try {
     await scoreReaction(database, reaction, received);
   } catch (error) {

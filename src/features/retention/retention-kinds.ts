@@ -58,6 +58,7 @@ export const TABLES_OF_TURNS = [
   'turn_attempts',
   'provider_requests',
   'scores',
+  'turn_scores',
 ];
 
 // Rows that still need an ended turn: waiting decisions, unsettled work, and parents that wait for

@@ -1,26 +1,26 @@
 // `holdfast scores`: what people think of turns.
-import { InvalidArgumentError } from 'commander';
 import { command, lists, prints, type Words } from '../../cli/command.ts';
 import { ITS_ID, pages } from '../../cli/options.ts';
 import { pastTime } from '../../cli/time-option.ts';
-import { COUNTED_BY, SCORE_SIGNS, type ScoreView } from '../../contract/scores.ts';
+import { COUNTED_BY, readScoreValue, type ScoreView } from '../../contract/scores.ts';
 
 const RANGE = {
   session: ['--session <key>', 'only this session'],
   agent: ['--agent <id>', 'only turns of this agent'],
+  score: ['--score <name>', 'only scores of this name'],
   since: ['--since <time>', 'only scores given since: ISO 8601, or a duration such as 7d', pastTime],
 } as const;
 
 export const words: Words = {
   scores: {
     set: command({
-      summary: 'say what you think of a turn; it replaces what you said before',
+      summary: 'say what you think of a turn; it replaces what you said under the same name',
       takes: {
-        turnId: ['<turn>', 'the id of the turn'],
-        score: ['--score <score>', 'good, bad, or a number from -1 to 1', readScore],
-        label: ['--label <label>', 'a short word for what is good or bad, such as "wrong tool"'],
+        id: ['<turn>', 'the id of the turn'],
+        score: ['<score>', 'the name of the score, such as helpful'],
+        value: ['<value>', 'true, false, a number or a text', readScoreValue],
         note: ['--note <text>', 'a text for those who read it'],
-        author: ['--author <name>', 'who thinks so; by default the name of the API key'],
+        by: ['--by <name>', 'who thinks so; by default the name of the API key'],
       },
       run: prints('setScore', (score, terminal) => terminal.print(describeScore(score))),
     }),
@@ -31,14 +31,12 @@ export const words: Words = {
         ...RANGE,
         turn: ['--turn <id>', 'only this turn'],
         author: ['--author <name>', 'only this author'],
-        label: ['--label <label>', 'only this label'],
-        score: ['--score <which>', 'only good or bad ones', SCORE_SIGNS],
       },
       run: lists('listScores', (terminal) => [
-        { title: 'SCORE', value: (row) => row.score ?? '', align: 'right' },
-        { title: 'LABEL', value: (row) => row.label ?? '' },
+        { title: 'SCORE', value: (row) => row.score },
+        { title: 'VALUE', value: (row) => String(row.value), isProse: true },
         { title: 'NOTE', value: (row) => row.note ?? '', dropOrder: 1, isProse: true },
-        { title: 'BY', value: (row) => row.author },
+        { title: 'BY', value: (row) => row.by },
         { title: 'SESSION', value: (row) => row.sessionKey, dropOrder: 3 },
         { title: 'TURN', value: (row) => row.turnId },
         { title: 'GIVEN', value: (row) => terminal.time(row.createdAt), dropOrder: 2 },
@@ -46,11 +44,11 @@ export const words: Words = {
     }),
     counts: command({
       summary: 'count good and bad scores',
-      takes: { ...RANGE, by: ['--by <what>', 'what makes a group', COUNTED_BY, 'agent'] },
+      takes: { ...RANGE, by: ['--by <what>', 'what makes a group', COUNTED_BY, 'score'] },
       run: prints('countScores', ({ items, isCapped }, terminal, { by }) => {
         terminal.table(
           [
-            { title: by.toUpperCase(), value: (row) => row.name ?? 'no label' },
+            { title: by.toUpperCase(), value: (row) => row.name },
             { title: 'GOOD', value: (row) => row.good, align: 'right' },
             { title: 'BAD', value: (row) => row.bad, align: 'right' },
             { title: 'SCORES', value: (row) => row.count, align: 'right' },
@@ -69,14 +67,6 @@ export const words: Words = {
   },
 };
 
-function describeScore({ score, label, note, author, turnId }: ScoreView): string {
-  const said = [score, label, note].filter((part) => part !== null).join(', ');
-  return `${author} about the turn ${turnId}: ${said}`;
-}
-
-/** `good` and `bad` are the ends of the scale. */
-function readScore(text: string): number {
-  const value = { good: 1, bad: -1 }[text] ?? Number(text);
-  if (text.trim() !== '' && value >= -1 && value <= 1) return value;
-  throw new InvalidArgumentError('It must be good, bad, or a number from -1 to 1.');
+function describeScore({ score, value, note, by, turnId }: ScoreView): string {
+  return `${by} about the turn ${turnId}: ${score} ${value}${note === null ? '' : `, ${note}`}`;
 }

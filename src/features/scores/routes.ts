@@ -5,24 +5,26 @@ import { parseSessionKey } from '../../api/parse-json.ts';
 import { defineEffect, defineList, defineRead, defineRoute, type Route } from '../../api/route.ts';
 import { timeText } from '../../config/schema-scalars.ts';
 import { nameText, sessionKeyText } from '../../contract/queries.ts';
-import { COUNTED_BY, score, scoreCounts, scoreRemoved, scoreRequest, SCORE_SIGNS } from '../../contract/scores.ts';
+import { COUNTED_BY, score, scoreCounts, scoreRemoved, scoreRequest } from '../../contract/scores.ts';
 import { deleteScore, setScore } from './use-cases.ts';
-import { countScores, scores, type ScoreFilter } from './views.ts';
+import { countScores, isScoreSeen, scores, type ScoreFilter } from './views.ts';
+import { isTurnSeen } from '../../kernel/views/scope.ts';
 import { item } from '../../api/belongs.ts';
-import { isScoreSeen } from './views.ts';
 
 const rangeQuery = {
   session: sessionKeyText.optional().describe('Only scores of this session'),
   agent: nameText.optional().describe('Only scores of turns of this agent'),
+  score: nameText.optional().describe('Only scores of this name'),
   since: timeText.optional().describe('Only scores that were given at this time or later'),
   until: timeText.optional().describe('Only scores that were given before this time'),
 };
 
 function toFilter(query: z.output<z.ZodObject<typeof rangeQuery>>) {
-  const { session, agent, since, until } = query;
+  const { session, agent, score: name, since, until } = query;
   return {
     sessionKey: session === undefined ? undefined : parseSessionKey(session, 'session'),
     agentId: agent,
+    name,
     since: since === undefined ? undefined : new Date(since),
     until: until === undefined ? undefined : new Date(until),
   } satisfies ScoreFilter;
@@ -36,47 +38,42 @@ const getScores = defineList({
   filter: {
     ...rangeQuery,
     turn: z.uuid().optional().describe('Only scores of this turn'),
-    author: nameText.optional().describe('Only scores of this author'),
-    label: nameText.optional().describe('Only scores with this label'),
-    score: z.enum(SCORE_SIGNS).optional().describe('`good`: only scores above 0; `bad`: below 0'),
+    author: nameText.optional().describe('Only scores of this author, their `by`'),
   },
   shows: { description: 'A page of scores', item: score },
-  list: ({ query }, page, { context }) => {
-    const { turn: turnId, author, label, score: sign } = query;
-    return scores.list(context.views, { ...toFilter(query), turnId, author, label, sign }, page);
-  },
+  list: ({ query }, page, { context }) =>
+    scores.list(context.views, { ...toFilter(query), turnId: query.turn, author: query.author }, page),
 });
 
 const getCounts = defineRead({
   operationId: 'countScores',
   belongs: 'service',
   path: '/v1/scores/counts',
-  summary: 'How many scores are good and bad, by agent, label, author or day',
+  summary: 'How many scores are good and bad, by their names, agents, authors or days',
   query: z.strictObject({
     ...rangeQuery,
-    by: z.enum(COUNTED_BY).optional().describe('What makes a group; absent: `agent`'),
+    by: z.enum(COUNTED_BY).optional().describe('What makes a group; absent: `score`'),
   }),
   shows: { description: 'The groups', schema: scoreCounts },
-  read: ({ query }, { context }) => countScores(context.views, query.by ?? 'agent', toFilter(query)),
+  read: ({ query }, { context }) => countScores(context.views, query.by ?? 'score', toFilter(query)),
 });
 
 const postScore = defineEffect({
   operationId: 'setScore',
-  belongs: 'service',
-  path: '/v1/scores',
-  summary: 'Say what a person thinks of a turn or a message; it replaces what the same author said of it',
+  belongs: item('turn', isTurnSeen),
+  path: '/v1/turns/{id}/scores',
+  summary: 'Say what a person thinks of a turn; it replaces what the same person has said under the same name',
   body: scoreRequest,
   answers: {
     200: { description: 'The score', schema: score },
-    404: { description: 'There is no such turn or message, or no turn has answered the message yet' },
+    404: { description: 'There is no such turn, or the message is not one of it' },
   },
-  async perform({ body, principal, idempotency }, { context }) {
-    const { turnId = null, messageId = null, score: value = null, label = null, note = null } = body;
-    const { author = principal.name } = body;
-    const given = { turnId, messageId, score: value, label, note, author };
+  async perform({ params: { id: turnId }, body, principal, idempotency }, { context }) {
+    const { score: name, value, note = null, messageId = null, by: author = principal.name } = body;
+    const given = { turnId, messageId, name, value, note, author };
     const id = await setScore(context.service, given, idempotency);
     if (id !== null) return { id };
-    throw notFound(turnId === null ? `turn of the message ${messageId}. Wait until it is answered` : `turn ${turnId}`);
+    throw notFound(messageId === null ? `turn ${turnId}` : `message ${messageId} of a turn ${turnId}`);
   },
   show: async ({ id }: { id: string }, _request, { context }) =>
     requireFound(await scores.find(context.views, id), `score ${id}`),

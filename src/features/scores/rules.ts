@@ -3,12 +3,12 @@
 /** Modifiers of an emoji: the tone of the skin, and that it is shown as a picture. */
 const MODIFIERS = /\p{Emoji_Modifier}|\u{FE0F}/gu;
 
-const VALUES: ReadonlyMap<string, 1 | -1> = new Map([
-  ['👍', 1],
-  ['👎', -1],
+const VALUES: ReadonlyMap<string, boolean> = new Map([
+  ['👍', true],
+  ['👎', false],
 ]);
 
-/** The score that an emoji stands for; null: it stands for none. */
-export function scoreOfEmoji(emoji: string): 1 | -1 | null {
+/** The value of the thumb that an emoji is; null: it is none. */
+export function thumbOfEmoji(emoji: string): boolean | null {
   return VALUES.get(emoji.replaceAll(MODIFIERS, '')) ?? null;
 }

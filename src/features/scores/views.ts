@@ -1,5 +1,5 @@
 // Scores as the API lists and counts them.
-import type { CountedBy, ScoreCounts, ScoreView, ScoreSign } from '../../contract/scores.ts';
+import type { CountedBy, ScoreCounts, ScoreView } from '../../contract/scores.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import { listOf } from '../../database/list-of.ts';
 import { scoreSql } from '../../kernel/views/score-sql.ts';
@@ -15,27 +15,24 @@ export interface ScoreFilter {
   turnId?: string | undefined;
   sessionKey?: string | undefined;
   agentId?: string | undefined;
+  name?: string | undefined;
   author?: string | undefined;
-  label?: string | undefined;
-  sign?: ScoreSign | undefined;
   since?: Date | undefined;
   until?: Date | undefined;
 }
 
 const SESSION_SQL = 'r.session_id = (select k.id from holdfast.sessions k where k.key = $sessionKey)';
-const SIGN_SQL = `case $sign::text when 'good' then r.score > 0 else r.score < 0 end`;
 
 export const scores = listOf<ScoreFilter, { score: ScoreView }, ScoreView>({
   name: 'list-scores',
   purpose: 'Read scores, newest first.',
-  text: `select ${scoreSql('r', 's.key')} as score from holdfast.scores r join holdfast.sessions s on s.id = r.session_id`,
+  text: `select ${scoreSql('r', 's.key')} as score from holdfast.turn_scores r join holdfast.sessions s on s.id = r.session_id`,
   filters: {
     turnId: 'r.turn_id = $turnId',
     sessionKey: SESSION_SQL,
     agentId: 's.agent_id = $agentId',
+    name: 'r.name = $name',
     author: 'r.author = $author',
-    label: 'r.label = $label',
-    sign: SIGN_SQL,
     since: 'r.created_at >= $since',
     until: 'r.created_at < $until',
   },
@@ -45,23 +42,23 @@ export const scores = listOf<ScoreFilter, { score: ScoreView }, ScoreView>({
 
 const READ_MAX = 50_000;
 const GROUPS_MAX = 200;
-const NAME_SQL = `case $by::text when 'agent' then s.agent_id when 'label' then r.label when 'author' then r.author
+const GROUP_SQL = `case $by::text when 'score' then r.name when 'agent' then s.agent_id when 'author' then r.author
     else to_char(r.created_at at time zone 'UTC', 'YYYY-MM-DD') end`;
 
 /** Counts the newest scores that a filter finds. */
 export const countScores = viewQuery({
   name: 'count-scores',
-  purpose: 'Count scores by agent, label, author or day.',
+  purpose: 'Count scores by name, agent, author or day.',
   text: `with found as materialized (
-  select r.id, ${NAME_SQL} as name, r.score from holdfast.scores r join holdfast.sessions s on s.id = r.session_id
-  where ($sessionKey::text is null or ${SESSION_SQL}) and ($agentId::text is null or s.agent_id = $agentId)
+  select r.id, ${GROUP_SQL} as name, r.value, case jsonb_typeof(r.value) when 'number' then r.value::float8 end as number from holdfast.turn_scores r join holdfast.sessions s on s.id = r.session_id
+  where ($sessionKey::text is null or ${SESSION_SQL}) and ($agentId::text is null or s.agent_id = $agentId) and ($name::text is null or r.name = $name)
     and ($since::timestamptz is null or r.created_at >= $since) and ($until::timestamptz is null or r.created_at < $until)
   order by r.id desc limit ${READ_MAX + 1}
 )
-select name, count(*) filter (where score > 0)::int as good, count(*) filter (where score < 0)::int as bad, count(*)::int as count,
-  round(avg(score)::numeric, 4)::float8 as average, (select count(*) > ${READ_MAX} from found) as "isCapped"
+select name, count(*) filter (where value = 'true' or number > 0)::int as good, count(*) filter (where value = 'false' or number < 0)::int as bad,
+  count(*)::int as count, round(avg(number)::numeric, 4)::float8 as average, (select count(*) > ${READ_MAX} from found) as "isCapped"
 from found group by name order by case when $by = 'day' then name end desc, count(*) desc, name limit ${GROUPS_MAX}`,
-  values: (by: CountedBy, filter: Pick<ScoreFilter, 'sessionKey' | 'agentId' | 'since' | 'until'>) => ({
+  values: (by: CountedBy, filter: Pick<ScoreFilter, 'sessionKey' | 'agentId' | 'name' | 'since' | 'until'>) => ({
     by,
     ...filter,
   }),

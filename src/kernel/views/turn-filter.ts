@@ -2,7 +2,7 @@
 // named things (`find-things.ts`).
 import { raw, sql, type Sql } from '../../database/drizzle.ts';
 import { isUuid } from '../../core/ids.ts';
-import type { ScoreSign } from '../../contract/scores.ts';
+import type { NamedValues } from '../../contract/scores.ts';
 import type { Tags } from '../../core/input-options.ts';
 import { idAt, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 import { retryableSql } from '../turn/journal/retry-turn.ts';
@@ -44,8 +44,8 @@ export interface TurnFilter {
   /** Turns that took at least so long; those that still run, until now. */
   msMin?: number | undefined;
   costMicrosMin?: number | undefined;
-  /** Turns with a score above or below 0. */
-  sign?: ScoreSign | undefined;
+  /** Turns with a score of this name that has one of these values. */
+  score?: NamedValues | undefined;
   /** Turns with these tags. */
   tags?: Tags | undefined;
   /**
@@ -117,7 +117,7 @@ export async function pageQuery(db: ViewDatabase, filter: TurnFilter, page: Page
 
 /** The conditions that an index answers. */
 function buildIndexed(filter: TurnFilter, named: NamedThings | null): Sql[] {
-  const { sessionKey, statuses, since, until, batchId, code, tags, sign, tool, callStatus } = filter;
+  const { sessionKey, statuses, since, until, batchId, code, tags, score, tool, callStatus } = filter;
   const conditions: Sql[] = [];
   if (sessionKey !== undefined) {
     conditions.push(sql`t.session_id = (select s.id from holdfast.sessions s where s.key = ${sessionKey})`);
@@ -139,9 +139,12 @@ function buildIndexed(filter: TurnFilter, named: NamedThings | null): Sql[] {
         where cause_key = 'batch:' || b.batch_id || ':' || b.n || ':' || tries.attempt limit 1) as i
       where b.batch_id = ${batchId}))`);
   }
-  if (sign !== undefined) {
-    conditions.push(sql`t.id = any (array(select r.turn_id from holdfast.scores r
-      where r.score ${raw(sign === 'good' ? '>' : '<')} 0 order by r.turn_id desc limit ${raw(String(SCORES_READ_MAX))}))`);
+  if (score !== undefined) {
+    const values = score.values.map((value) => JSON.stringify(value));
+    // One value after the other: of one, the index has the turns in the order of their ids.
+    conditions.push(sql`t.id = any (array(select found.turn_id from unnest(${values}::jsonb[]) as said (value) cross join lateral (
+      select r.turn_id from holdfast.turn_scores r
+      where r.name = ${score.name} and r.value = said.value order by r.turn_id desc limit ${raw(String(SCORES_READ_MAX))}) as found))`);
   }
   if (callStatus !== undefined) {
     const ofTool = tool === undefined ? sql`` : sql`and c.name = ${tool}`;

@@ -45,7 +45,7 @@ export const readTurnRows = viewQuery({
   case when t.ended_at is null then ${waitSql('t.session_id', 't.claimed_at')} end as wait,
   ${sessionNamesSql('s')} as names, (select json_build_object('input', ${INPUT_SQL}, 'person', ${PERSON_SQL}, 'channel', i.body ->> 'channel')
     from holdfast.inbox i where i.turn_id = t.id order by i.seq limit 1) as words,
-  array(select ${scoreSql('r', 's.key')} from holdfast.scores r where r.turn_id = t.id order by r.id desc limit ${SCORES_MAX}) as scores
+  array(select ${scoreSql('r', 's.key')} from holdfast.turn_scores r where r.turn_id = t.id order by r.id desc limit ${SCORES_MAX}) as scores
 from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.id = any ($1::uuid[]) order by t.id desc`,
   values: (ids: string[], { hasSteps, textCharsMax = null }: TurnParts) => [ids, hasSteps, textCharsMax],
   answer: (turns: ReadTurn[]) => turns,

@@ -199,16 +199,16 @@ export const CHANGE_ROWS: readonly CommandRow[] = [
     json: { deleted: true },
   },
   {
-    line: 'scores set {turn} --score bad --label wrong-tool',
+    line: 'scores set {turn} helpful -0.5 --note slow',
     make: (scene) => scene.talked('judged'),
-    shows: ['admin about the turn {turn}: -1, wrong-tool'],
-    json: { turnId: '{turn}', score: -1, label: 'wrong-tool' },
+    shows: ['admin about the turn {turn}: helpful -0.5, slow'],
+    json: { turnId: '{turn}', score: 'helpful', value: -0.5, note: 'slow' },
   },
   {
     line: 'scores remove {score}',
     make: async (scene) => {
       const { turn } = await scene.talked('judged-once');
-      const { id } = await scene.ask('POST', '/v1/scores', { turnId: turn, score: 1 });
+      const { id } = await scene.ask('POST', `/v1/turns/${turn}/scores`, { score: 'thumb', value: true });
       return { score: id };
     },
     shows: ['the score {score} is removed'],

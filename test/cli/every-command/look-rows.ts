@@ -225,12 +225,12 @@ export const LOOK_ROWS: readonly CommandRow[] = [
   },
   {
     line: 'scores list --turn {turn}',
-    shows: [/1 +helpful +Well done\. +admin/, '{turn}'],
-    json: { items: [{ turnId: '{turn}', score: 1 }] },
+    shows: [/helpful +true +Well done\. +admin/, '{turn}'],
+    json: { items: [{ turnId: '{turn}', score: 'helpful', value: true }] },
   },
   {
-    line: 'scores counts --by label --session {session}',
-    shows: [/LABEL +GOOD +BAD +SCORES +AVERAGE/, /helpful +1 +0 +1 +1\.00/],
+    line: 'scores counts --session {session}',
+    shows: [/SCORE +GOOD +BAD +SCORES +AVERAGE/, /helpful +1 +0 +1/],
     json: { items: [{ name: 'helpful', good: 1 }], isCapped: false },
   },
   {

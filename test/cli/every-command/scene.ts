@@ -219,7 +219,7 @@ async function makeObjects(actions: ReturnType<typeof actionsOf>): Promise<Names
   await ask('POST', `/v1/crons/${cron.cron}/run`);
   await look(`/v1/crons/${cron.cron}/fires`, ({ items }) => items[0]?.status === 'completed');
   await look(`/v1/subagents/${spawned.runId}`, ({ status }) => status === 'ok');
-  await ask('POST', '/v1/scores', { turnId: seen.turnId, score: 1, label: 'helpful', note: 'Well done.' });
+  await ask('POST', `/v1/turns/${seen.turnId}/scores`, { score: 'helpful', value: true, note: 'Well done.' });
   const poll = await ask('POST', '/v1/agents/main/heartbeat');
   await look(`/v1/messages/${poll.messageId}`, ({ settledAt }) => settledAt !== null);
   const bulk = await ask('POST', '/v1/bulk-actions', {

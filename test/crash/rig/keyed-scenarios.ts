@@ -308,12 +308,12 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
   },
   {
     name: 'a score',
-    route: '/v1/scores',
+    route: '/v1/turns/{id}/scores',
     async prepare(ground, session) {
       const turnId = await insertTurn(ground, await sessionIdOf(ground, session), 'failed');
       return {
-        path: '/v1/scores',
-        body: { turnId, score: -1 },
+        path: `/v1/turns/${turnId}/scores`,
+        body: { score: 'helpful', value: false },
         status: 200,
         effects: () => count(ground, `holdfast.events where turn_id = $1 and type = 'score.set'`, [turnId]),
       };

@@ -1,7 +1,7 @@
 // What people think of turns: given over the API and by reactions in chats, listed and counted.
 import { describe, expect, test } from 'vitest';
 import { changeDeliveries } from '../../rows/deliveries.ts';
-import { readEventData } from '../../rows/channels.ts';
+import { readEvents } from '../../rows/events.ts';
 import { countScores } from '../../rows/scores.ts';
 import { BOT, updateOf, useChannelRig } from '../channels/channel-rig.ts';
 
@@ -17,114 +17,125 @@ async function answered(agentSession = `c${(conversations += 1)}`) {
   return { session: agentSession, messageId: id as string, turnId: turnId as string };
 }
 
-const give = (body: object, headers: Record<string, string> = {}) => holder.rig.api.post('/v1/scores', body, headers);
+const give = (turnId: string, body: object, headers: Record<string, string> = {}) =>
+  holder.rig.api.post(`/v1/turns/${turnId}/scores`, body, headers);
 const get = async (path: string) => (await holder.rig.api.get(path)).body;
 
 describe('a score', () => {
-  test('is shown with its turn, and replaces what its author said before; another author has one of their own', async () => {
+  test('is shown with its turn; what its author says again under its name replaces it, and nothing else does', async () => {
     const { turnId, session } = await answered();
-    const first = await give({ turnId, score: -1, label: 'wrong tool', note: 'It should have looked it up.' });
+    const first = await give(turnId, { score: 'helpful', value: false, note: 'It should have looked it up.' });
     expect(first).toMatchObject({
       status: 200,
-      body: { turnId, sessionKey: `agent:main:${session}`, messageId: null, score: -1, author: 'admin', source: 'api' },
+      body: {
+        turnId,
+        sessionKey: `agent:main:${session}`,
+        messageId: null,
+        score: 'helpful',
+        value: false,
+        by: 'admin',
+      },
     });
-    const second = await give({ turnId, score: 0.5 });
-    expect(second.body).toMatchObject({ id: first.body.id, score: 0.5, label: null, note: null });
-    await give({ turnId, score: -1, author: 'Ada' });
+    const second = await give(turnId, { score: 'helpful', value: true });
+    expect(second.body).toMatchObject({ id: first.body.id, value: true, note: null, source: 'api' });
+    await give(turnId, { score: 'helpful', value: 0.5, by: 'Ada' });
+    await give(turnId, { score: 'tone', value: 'too formal' });
     const { scores } = await get(`/v1/turns/${turnId}`);
     expect(scores).toMatchObject([
-      { author: 'Ada', score: -1 },
-      { author: 'admin', score: 0.5 },
+      { score: 'tone', value: 'too formal', by: 'admin' },
+      { score: 'helpful', value: 0.5, by: 'Ada' },
+      { score: 'helpful', value: true, by: 'admin' },
     ]);
     expect((await get(`/v1/turns?session=${session}`)).items[0].scores).toEqual(scores);
   });
 
-  test('of a message is one of the turn that answered it', async () => {
+  test('of a message of the turn is one beside that of the turn', async () => {
     const { turnId, messageId } = await answered();
-    await give({ messageId, score: 1 });
-    await give({ turnId, score: -1 });
+    await give(turnId, { score: 'helpful', value: true, messageId });
+    await give(turnId, { score: 'helpful', value: false });
     expect((await get(`/v1/scores?turn=${turnId}`)).items).toMatchObject([
-      { turnId, messageId: null, score: -1 },
-      { turnId, messageId, score: 1 },
+      { turnId, messageId: null, value: false },
+      { turnId, messageId, value: true },
     ]);
   });
 
   test('that is sent again with its key is one, and no second event (G2)', async () => {
     const { turnId, session } = await answered();
     const key = { 'idempotency-key': `score-${session}` };
-    const first = await give({ turnId, score: 1 }, key);
-    expect((await give({ turnId, score: 1 }, key)).body).toEqual(first.body);
-    await give({ turnId, score: 1 });
-    const events = (await readEventData(holder.rig.api, 'score.set')) as { scoreId: string }[];
-    expect(events.filter(({ scoreId }) => scoreId === first.body.id)).toEqual([
-      { scoreId: first.body.id, score: 1, label: null, author: 'admin' },
+    const score = { score: 'helpful', value: 3 };
+    const first = await give(turnId, score, key);
+    expect((await give(turnId, score, key)).body).toEqual(first.body);
+    await give(turnId, score);
+    expect(await readEvents(holder.rig.api, { type: 'score.set', turnId }, 'turnId', 'data')).toEqual([
+      { turnId, data: { ...score, by: 'admin' } },
     ]);
   });
 
   test('can be removed, and is deleted with its turn', async () => {
     const [removed, deleted] = [await answered(), await answered()];
-    const { id } = (await give({ turnId: removed.turnId, score: 1 })).body;
+    const { id } = (await give(removed.turnId, { score: 'helpful', value: true })).body;
     const { ask } = holder.rig.api;
     expect(await ask('DELETE', `/v1/scores/${id}`)).toMatchObject({ status: 200, body: { id } });
     expect(await ask('DELETE', `/v1/scores/${id}`)).toMatchObject({ status: 404 });
     expect((await get(`/v1/turns/${removed.turnId}`)).scores).toEqual([]);
-    await give({ turnId: deleted.turnId, score: 1 });
-    expect((await ask('DELETE', `/v1/sessions/${deleted.session}`)).body.removed).toMatchObject({ scores: 1 });
+    await give(deleted.turnId, { score: 'helpful', value: true });
+    expect((await ask('DELETE', `/v1/sessions/${deleted.session}`)).body.removed).toMatchObject({ turn_scores: 1 });
     expect(await countScores(holder.rig.api, { turnId: deleted.turnId })).toBe(0);
   });
 
   test.each([
-    [{ score: 1 }, 'turnId', 'expected turnId or messageId'],
-    [{ turnId: '0', score: 1 }, 'turnId', 'UUID'],
-    [{ turnId: crypto.randomUUID(), messageId: crypto.randomUUID(), score: 1 }, 'turnId', 'one of them'],
-    [{ turnId: crypto.randomUUID() }, 'score', 'expected a score, a label or a note'],
-    [{ turnId: crypto.randomUUID(), score: 2 }, 'score', '1'],
-    [{ turnId: crypto.randomUUID(), label: ' ' }, 'label', ''],
+    [{ value: 1 }, 'score', 'is missing'],
+    [{ score: ' ', value: 1 }, 'score', ''],
+    [{ score: 'a:b', value: 1 }, 'score', 'without a colon'],
+    [{ score: 'helpful' }, 'value', 'is missing'],
+    [{ score: 'helpful', value: null }, 'value', 'number'],
+    [{ score: 'helpful', value: { is: true } }, 'value', 'number'],
+    [{ score: 'helpful', value: '' }, 'value', ''],
+    [{ score: 'helpful', value: 'x'.repeat(501) }, 'value', '500'],
+    [{ score: 'helpful', value: true, label: 'x' }, 'label', ''],
   ])('%j is refused at the field %s', async (body, path, message) => {
-    const { status, body: problem } = await give(body);
+    const { status, body: problem } = await give(crypto.randomUUID(), body);
     expect(status).toBe(400);
     expect(problem.errors[0]).toMatchObject({ path });
     expect(problem.errors[0].message).toContain(message);
   });
 
-  test('of a turn that does not exist, or of a message that waits, is refused with 404', async () => {
-    const { api } = holder.rig;
-    const waiting = await api.post('/v1/sessions/waits-for-score/messages', { text: 'x' });
-    expect(await give({ turnId: crypto.randomUUID(), score: 1 })).toMatchObject({ status: 404 });
-    const refused = await give({ messageId: waiting.body.message.id, score: 1 });
-    expect(refused).toMatchObject({
-      status: 404,
-      body: { detail: expect.stringContaining('Wait until it is answered') },
-    });
+  test('of a turn that does not exist, or of a message of another one, is refused with 404', async () => {
+    const [one, other] = [await answered(), await answered()];
+    const score = { score: 'helpful', value: true };
+    expect(await give(crypto.randomUUID(), score)).toMatchObject({ status: 404 });
+    expect(await give(one.turnId, { ...score, messageId: other.messageId })).toMatchObject({ status: 404 });
+    expect((await get(`/v1/turns/${one.turnId}`)).scores).toEqual([]);
   });
 });
 
 describe('scores', () => {
-  test('find turns by what people thought of them, and are counted', async () => {
+  test('find turns by their values, and are counted', async () => {
     const [good, bad, mixed] = [await answered(), await answered(), await answered()];
-    await give({ turnId: good.turnId, score: 1, author: 'counted', label: 'helpful' });
-    await give({ turnId: bad.turnId, score: -1, author: 'counted', label: 'wrong tool' });
-    await give({ turnId: mixed.turnId, score: 1, author: 'counted' });
-    await give({ turnId: mixed.turnId, score: -0.5, author: 'Ada' });
-    const found = async (query: string) => {
+    await give(good.turnId, { score: 'useful', value: true, by: 'counted' });
+    await give(bad.turnId, { score: 'useful', value: false, by: 'counted' });
+    await give(bad.turnId, { score: 'fault', value: 'tool: wrong', by: 'counted' });
+    await give(mixed.turnId, { score: 'useful', value: 'true', by: 'counted' });
+    await give(mixed.turnId, { score: 'useful', value: -0.5, by: 'Ada' });
+    const found = async (score: string) => {
+      const query = `score=${encodeURIComponent(score)}`;
       const { items } = await get(`/v1/turns?${query}&steps=none`);
+      expect(await get(`/v1/turns/count?${query}`)).toEqual({ count: items.length, isCapped: false });
       const ids = new Set((items as { id: string }[]).map(({ id }) => id));
       return [good, bad, mixed].map(({ turnId }) => ids.has(turnId));
     };
-    expect(await found('score=good')).toEqual([true, false, true]);
-    expect(await found('score=bad')).toEqual([false, true, true]);
-    expect((await get('/v1/scores?author=counted&score=bad')).items).toMatchObject([{ turnId: bad.turnId }]);
-    expect((await get('/v1/scores?label=helpful')).items).toMatchObject([{ turnId: good.turnId }]);
-    const { items } = await get('/v1/scores/counts?by=author');
-    expect(items.find(({ name }: { name: string }) => name === 'counted')).toEqual({
-      name: 'counted',
-      good: 2,
-      bad: 1,
-      count: 3,
-      average: 0.3333,
-    });
-    expect((await get(`/v1/scores/counts?by=label&session=${bad.session}`)).items).toEqual([
-      { name: 'wrong tool', good: 0, bad: 1, count: 1, average: -1 },
+    expect(await found('useful:true')).toEqual([true, false, true]);
+    expect(await found('useful:false')).toEqual([false, true, false]);
+    expect(await found('useful:-0.50')).toEqual([false, false, true]);
+    expect(await found('fault:tool: wrong')).toEqual([false, true, false]);
+    expect(await found('fault:true')).toEqual([false, false, false]);
+    const { status, body: problem } = await holder.rig.api.get('/v1/turns?score=useful');
+    expect([status, problem.errors]).toMatchObject([400, [{ path: 'score' }]]);
+    expect((await get('/v1/scores?author=counted&score=fault')).items).toMatchObject([{ turnId: bad.turnId }]);
+    const { items } = await get('/v1/scores/counts');
+    expect(items).toContainEqual({ name: 'useful', good: 1, bad: 2, count: 4, average: -0.5 });
+    expect((await get(`/v1/scores/counts?by=author&score=useful&session=${bad.session}`)).items).toEqual([
+      { name: 'counted', good: 0, bad: 1, count: 1, average: null },
     ]);
   });
 
@@ -159,10 +170,10 @@ describe('scores', () => {
     await react([], ['👍']);
     await react([], ['👍']);
     expect(await shown()).toMatchObject([
-      { score: 1, author: `telegram:${from}`, source: 'telegram', messageId: null },
+      { score: 'thumb', value: true, by: `telegram:${from}`, source: 'telegram', messageId: null },
     ]);
     await react(['👍'], ['👎']);
-    expect(await shown()).toMatchObject([{ score: -1 }]);
+    expect(await shown()).toMatchObject([{ score: 'thumb', value: false }]);
     await react(['👎'], []);
     expect(await shown()).toEqual([]);
     // The platform did not learn that its push was received.

@@ -1,17 +1,17 @@
 // Which reactions are a judgement of an answer.
 import { expect, test } from 'vitest';
-import { scoreOfEmoji } from '../../../src/features/scores/rules.ts';
+import { thumbOfEmoji } from '../../../src/features/scores/rules.ts';
 
 test.each([
-  ['👍', 1],
-  ['👍🏽', 1],
-  ['👎', -1],
-  ['👎🏿', -1],
-  ['👍️', 1],
+  ['👍', true],
+  ['👍🏽', true],
+  ['👎', false],
+  ['👎🏿', false],
+  ['👍️', true],
   ['❤', null],
   ['🎉', null],
   ['custom:5', null],
   ['', null],
-])('the reaction %j stands for the score %j', (emoji, score) => {
-  expect(scoreOfEmoji(emoji)).toBe(score);
+])('the reaction %j is the thumb %j', (emoji, thumb) => {
+  expect(thumbOfEmoji(emoji)).toBe(thumb);
 });

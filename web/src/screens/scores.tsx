@@ -12,6 +12,9 @@ import { SafeText } from '../parts/safe-text.tsx';
 
 type Score = NonNullable<Turn['scores']>[number];
 
+/** Reactions in chats are scores of this name, too. */
+const THUMB = 'thumb';
+
 export function Scores({ turn }: { turn: Turn }): ReactElement | null {
   const canAct = useCanAct();
   const { scores = [], endedAt, id } = turn;
@@ -32,41 +35,36 @@ export function Scores({ turn }: { turn: Turn }): ReactElement | null {
   );
 }
 
-function ScoreChip({ score: { score, label, note, author, createdAt } }: { score: Score }): ReactElement {
-  const tone = score === null || score === 0 ? undefined : score > 0 ? 'good' : 'bad';
+function ScoreChip({ score: { score, value, note, by, createdAt } }: { score: Score }): ReactElement {
+  const isGood =
+    typeof value === 'number' ? (value === 0 ? null : value > 0) : typeof value === 'boolean' ? value : null;
   return (
     <span className="score">
-      <Chip tone={tone}>{scoreText(score)}</Chip>{' '}
-      {label !== null && (
-        <>
-          <b>
-            <SafeText text={label} />
-          </b>{' '}
-        </>
-      )}
+      <Chip tone={isGood === null ? undefined : isGood ? 'good' : 'bad'}>
+        <SafeText text={scoreText(score, value)} />
+      </Chip>{' '}
       {note !== null && <SafeText text={note} />}{' '}
       <span className="soft">
-        <SafeText text={author} />, <Age at={createdAt} />
+        <SafeText text={by} />, <Age at={createdAt} />
       </span>
     </span>
   );
 }
 
-/** Thumbs are the ends of the scale. */
-function scoreText(score: number | null): string {
-  if (score === null) return 'note';
-  if (score === 1) return '👍 good';
-  return score === -1 ? '👎 bad' : String(score);
+function scoreText(name: string, value: Score['value']): string {
+  if (typeof value !== 'boolean') return `${name}: ${value}`;
+  const thumb = value ? '👍' : '👎';
+  return name === THUMB ? `${thumb} ${value ? 'good' : 'bad'}` : `${thumb} ${name}`;
 }
 
 function Thumbs({ id }: { id: string }): ReactElement {
   const give = useGive(id);
   return (
     <>
-      <Button aria-label="Good answer" onClick={() => void give({ score: 1 })}>
+      <Button aria-label="Good answer" onClick={() => void give({ score: THUMB, value: true })}>
         👍
       </Button>
-      <Button aria-label="Bad answer" onClick={() => void give({ score: -1 })}>
+      <Button aria-label="Bad answer" onClick={() => void give({ score: THUMB, value: false })}>
         👎
       </Button>
     </>
@@ -75,39 +73,37 @@ function Thumbs({ id }: { id: string }): ReactElement {
 
 function NoteDialog({ id, onClose }: { id: string; onClose: () => void }): ReactElement {
   const give = useGive(id);
-  const [label, setLabel] = useState('');
+  const [name, setName] = useState('');
   const [note, setNote] = useState('');
-  const [score, setScore] = useState(-1);
+  const [value, setValue] = useState(false);
   return (
     <Confirm
       title="What do you think of this turn?"
       verb="Keep it"
       tone="main"
       onClose={onClose}
-      perform={() =>
-        give({ score, ...(label.trim() && { label: label.trim() }), ...(note.trim() && { note: note.trim() }) })
-      }
+      perform={() => give({ score: name.trim() || THUMB, value, ...(note.trim() && { note: note.trim() }) })}
     >
-      <p>It replaces what you said of this turn before. Agents do not read it.</p>
-      <div className="row" role="radiogroup" aria-label="Score">
-        {[1, -1].map((value) => (
-          <label key={value}>
-            <input type="radio" name="score" checked={score === value} onChange={() => setScore(value)} />{' '}
-            {scoreText(value)}
+      <p>It replaces what you said of this turn under the same name before. Agents do not read it.</p>
+      <div className="row" role="radiogroup" aria-label="Value">
+        {[true, false].map((one) => (
+          <label key={String(one)}>
+            <input type="radio" name="value" checked={value === one} onChange={() => setValue(one)} />{' '}
+            {scoreText(THUMB, one)}
           </label>
         ))}
       </div>
-      <Field name="Label" value={label} maxLength={100} placeholder="wrong tool" onChange={setLabel} />
+      <Field name="Score" value={name} maxLength={100} placeholder={THUMB} onChange={setName} />
       <LongField name="Note" value={note} maxLength={10_000} rows={4} onChange={setNote} />
     </Confirm>
   );
 }
 
 /** Gives the score of the person who has signed in. */
-function useGive(turnId: string): (score: { score: number; label?: string; note?: string }) => Promise<void> {
+function useGive(id: string): (score: Parameters<typeof api.setScore>[0]['body']) => Promise<void> {
   const queries = useQueryClient();
-  return async (score) => {
-    await api.setScore({ body: { turnId, ...score } });
-    await queries.invalidateQueries({ queryKey: ['turn', turnId] });
+  return async (body) => {
+    await api.setScore({ id, body });
+    await queries.invalidateQueries({ queryKey: ['turn', id] });
   };
 }

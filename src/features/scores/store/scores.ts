@@ -1,5 +1,6 @@
 // Scores, as they are written. The row of the turn is locked, so that a retention that deletes the
 // turn waits, and deletes the score with it.
+import { THUMB, type ScoreValue } from '../../../contract/scores.ts';
 import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 import { insertEventsSql } from '../../../kernel/events/events.ts';
@@ -7,39 +8,44 @@ import { placesOfUrlSql } from '../../../core/channel-address.ts';
 
 export interface NewScore {
   id: string;
-  /** One of the two. */
-  turnId: string | null;
+  turnId: string;
+  /** A message of the turn that is judged; null: the turn. */
   messageId: string | null;
-  score: number | null;
-  label: string | null;
+  name: string;
+  value: ScoreValue;
   note: string | null;
   author: string;
 }
 
-const STORE_SQL = `insert into holdfast.scores as s (id, session_id, turn_id, message_id, score, label, note, author, source)
-  select $id::uuid, judged.session_id, judged.turn_id, judged.message_id, $score::float8, $label::text, $note::text, $author::text, $source::text from judged
-  on conflict (turn_id, message_id, author) do update
-  set score = excluded.score, label = excluded.label, note = excluded.note, source = excluded.source,
-    updated_at = case when (s.score, s.label, s.note) is distinct from (excluded.score, excluded.label, excluded.note)
+const STORE_SQL = `insert into holdfast.turn_scores as s (id, session_id, turn_id, message_id, name, value, note, author, source)
+  select $id::uuid, judged.session_id, judged.turn_id, judged.message_id, $name::text, $value::jsonb, $note::text, $author::text, $source::text from judged
+  on conflict (turn_id, message_id, author, name) do update
+  set value = excluded.value, note = excluded.note, source = excluded.source,
+    updated_at = case when (s.value, s.note) is distinct from (excluded.value, excluded.note)
       then clock_timestamp() else s.updated_at end`;
 
 const eventSql = (type: 'score.set' | 'score.removed', rows: string): string =>
   `select session_id, turn_id, '${type}' as type,
-      json_build_object('scoreId', id, 'score', score, 'label', label, 'author', author) as data, 0 as n from ${rows}`;
+      json_build_object('score', name, 'value', value, 'by', author) as data, 0 as n from ${rows}`;
 /** A statement that is sent again changes nothing, so it is no news. */
 const SET_SQL = eventSql('score.set', 'stored where updated_at >= statement_timestamp()');
 const REMOVED_SQL = eventSql('score.removed', 'removed');
+
+/** The same score as an earlier version has stored it (migration 0112). */
+const EARLIER_SQL = `earlier as (
+  delete from holdfast.scores where id in (select id from removed)
+)`;
 
 /** Stores a score in place of an earlier one of its author; resolves with its id. */
 export const storeScore = literalQuery({
   name: 'store-score',
   purpose:
-    'Store what a person thinks of a turn or of one of its messages. Answers the id; none: there is no such turn.',
+    'Store what a person thinks of a turn or of one of its messages. Answers the id; none: there is no such turn, or the message is not one of it.',
   locking: 'The turn, then the score.',
   pool: 'views',
   text: `with judged as materialized (
   select t.session_id, t.id as turn_id, $messageId::uuid as message_id from holdfast.turns t
-  where t.id = coalesce($turnId::uuid, (select i.turn_id from holdfast.inbox i where i.id = $messageId::uuid)) for key share
+  where t.id = $turnId::uuid and ($messageId::uuid is null or exists (select from holdfast.inbox i where i.id = $messageId and i.turn_id = t.id)) for key share
 ),
 stored as (
   ${STORE_SQL}
@@ -50,7 +56,12 @@ inserted_events as (
 ),
 ${keyedSql(`select json_build_object('id', id) from stored`)}
 select id from stored`,
-  values: (score: NewScore, idempotency: KeyedRequest | null) => ({ ...score, source: 'api', ...idempotency }),
+  values: (score: NewScore, idempotency: KeyedRequest | null) => ({
+    ...score,
+    value: JSON.stringify(score.value),
+    source: 'api',
+    ...idempotency,
+  }),
   answer: ([row]: { id: string }[]) => row?.id ?? null,
 });
 
@@ -60,8 +71,9 @@ export const removeScore = literalQuery({
   locking: 'The score.',
   pool: 'views',
   text: `with removed as (
-  delete from holdfast.scores where id = $id returning *
+  delete from holdfast.turn_scores where id = $id returning *
 ),
+${EARLIER_SQL},
 inserted_events as (
   ${insertEventsSql(REMOVED_SQL)}
 )
@@ -76,7 +88,8 @@ export interface Reaction {
   url: string;
   /** The platform's id of the message that it is a reaction to. */
   platformId: string;
-  score: number;
+  /** True: 👍. */
+  value: boolean;
   /** False: the person has taken the reaction back. */
   isAdded: boolean;
   author: string;
@@ -104,14 +117,21 @@ stored as (
   returning s.*
 ),
 removed as (
-  delete from holdfast.scores s using judged
-  where not $isAdded::boolean and s.turn_id = judged.turn_id and s.message_id is null and s.author = $author and s.source = $source and s.score = $score
+  delete from holdfast.turn_scores s using judged
+  where not $isAdded::boolean and s.turn_id = judged.turn_id and s.message_id is null and s.author = $author and s.source = $source and s.name = $name and s.value = $value::jsonb
   returning s.*
 ),
+${EARLIER_SQL},
 inserted_events as (
   ${insertEventsSql(SET_SQL, REMOVED_SQL)}
 ),
-${keyedSql(`select json_build_object('score', $score::float8)`)}
+${keyedSql(`select json_build_object('value', $value::jsonb)`)}
 select`,
-  values: (reaction: Reaction, received: KeyedRequest) => ({ ...reaction, ...received, label: null, note: null }),
+  values: (reaction: Reaction, received: KeyedRequest) => ({
+    ...reaction,
+    value: JSON.stringify(reaction.value),
+    name: THUMB,
+    note: null,
+    ...received,
+  }),
 });
