@@ -2,7 +2,7 @@
 import { command, lists, prints, type Words } from '../../cli/command.ts';
 import { ITS_ID, pages } from '../../cli/options.ts';
 import { pastTime } from '../../cli/time-option.ts';
-import { COUNTED_BY, readScoreValue, type ScoreView } from '../../contract/scores.ts';
+import { COUNTED_BY, readScoreValue } from '../../contract/scores.ts';
 
 const RANGE = {
   session: ['--session <key>', 'only this session'],
@@ -22,7 +22,9 @@ export const words: Words = {
         note: ['--note <text>', 'a text for those who read it'],
         by: ['--by <name>', 'who thinks so; by default the name of the API key'],
       },
-      run: prints('setScore', (score, terminal) => terminal.print(describeScore(score))),
+      run: prints('setScore', ({ score, value, note, by, turnId }) =>
+        [`${by} about the turn ${turnId}: ${score} ${value}`, note ?? []].flat().join(', '),
+      ),
     }),
     list: command({
       summary: 'list scores, newest first',
@@ -66,7 +68,3 @@ export const words: Words = {
     }),
   },
 };
-
-function describeScore({ score, value, note, by, turnId }: ScoreView): string {
-  return `${by} about the turn ${turnId}: ${score} ${value}${note === null ? '' : `, ${note}`}`;
-}

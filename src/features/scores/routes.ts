@@ -6,7 +6,7 @@ import { defineEffect, defineList, defineRead, defineRoute, type Route } from '.
 import { timeText } from '../../config/schema-scalars.ts';
 import { nameText, sessionKeyText } from '../../contract/queries.ts';
 import { COUNTED_BY, score, scoreCounts, scoreRemoved, scoreRequest } from '../../contract/scores.ts';
-import { deleteScore, setScore } from './use-cases.ts';
+import { removeScore, setScore } from './use-cases.ts';
 import { countScores, isScoreSeen, scores, type ScoreFilter } from './views.ts';
 import { isTurnSeen } from '../../kernel/views/scope.ts';
 import { item } from '../../api/belongs.ts';
@@ -73,13 +73,13 @@ const postScore = defineEffect({
     const given = { turnId, messageId, name, value, note, author };
     const id = await setScore(context.service, given, idempotency);
     if (id !== null) return { id };
-    throw notFound(messageId === null ? `turn ${turnId}` : `message ${messageId} of a turn ${turnId}`);
+    throw notFound(messageId === null ? `turn ${turnId}` : `message ${messageId} of the turn ${turnId}`);
   },
   show: async ({ id }: { id: string }, _request, { context }) =>
     requireFound(await scores.find(context.views, id), `score ${id}`),
 });
 
-const removeScore = defineRoute({
+const deleteScore = defineRoute({
   operationId: 'removeScore',
   belongs: item('score', isScoreSeen),
   method: 'DELETE',
@@ -87,9 +87,9 @@ const removeScore = defineRoute({
   summary: 'Remove a score',
   answers: { 200: { description: 'It is removed', schema: scoreRemoved } },
   async handle({ params: { id } }, { context }) {
-    if (!(await deleteScore(context.service, id))) throw notFound(`score ${id}`);
+    if (!(await removeScore(context.service, id))) throw notFound(`score ${id}`);
     return { status: 200, body: { id } };
   },
 });
 
-export const routes: Route[] = [getScores, getCounts, postScore, removeScore];
+export const routes: Route[] = [getScores, getCounts, postScore, deleteScore];

@@ -50,13 +50,13 @@ export const countScores = viewQuery({
   name: 'count-scores',
   purpose: 'Count scores by name, agent, author or day.',
   text: `with found as materialized (
-  select r.id, ${GROUP_SQL} as name, r.value, case jsonb_typeof(r.value) when 'number' then r.value::float8 end as number from holdfast.turn_scores r join holdfast.sessions s on s.id = r.session_id
+  select r.id, ${GROUP_SQL} as name, r.value, case jsonb_typeof(r.value) when 'number' then r.value::numeric end as number from holdfast.turn_scores r join holdfast.sessions s on s.id = r.session_id
   where ($sessionKey::text is null or ${SESSION_SQL}) and ($agentId::text is null or s.agent_id = $agentId) and ($name::text is null or r.name = $name)
     and ($since::timestamptz is null or r.created_at >= $since) and ($until::timestamptz is null or r.created_at < $until)
   order by r.id desc limit ${READ_MAX + 1}
 )
 select name, count(*) filter (where value = 'true' or number > 0)::int as good, count(*) filter (where value = 'false' or number < 0)::int as bad,
-  count(*)::int as count, round(avg(number)::numeric, 4)::float8 as average, (select count(*) > ${READ_MAX} from found) as "isCapped"
+  count(*)::int as count, round(avg(number), 4)::float8 as average, (select count(*) > ${READ_MAX} from found) as "isCapped"
 from found group by name order by case when $by = 'day' then name end desc, count(*) desc, name limit ${GROUPS_MAX}`,
   values: (by: CountedBy, filter: Pick<ScoreFilter, 'sessionKey' | 'agentId' | 'name' | 'since' | 'until'>) => ({
     by,

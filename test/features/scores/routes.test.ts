@@ -132,7 +132,10 @@ describe('scores', () => {
     const { status, body: problem } = await holder.rig.api.get('/v1/turns?score=useful');
     expect([status, problem.errors]).toMatchObject([400, [{ path: 'score' }]]);
     expect((await get('/v1/scores?author=counted&score=fault')).items).toMatchObject([{ turnId: bad.turnId }]);
+    const huge = { score: 'tokens', value: 1e300 };
+    await Promise.all(['counted', 'Ada'].map((by) => give(mixed.turnId, { ...huge, by })));
     const { items } = await get('/v1/scores/counts');
+    expect(items).toContainEqual({ name: 'tokens', good: 2, bad: 0, count: 2, average: 1e300 });
     expect(items).toContainEqual({ name: 'useful', good: 1, bad: 2, count: 4, average: -0.5 });
     expect((await get(`/v1/scores/counts?by=author&score=useful&session=${bad.session}`)).items).toEqual([
       { name: 'counted', good: 0, bad: 1, count: 1, average: null },

@@ -65,8 +65,8 @@ select id from stored`,
   answer: ([row]: { id: string }[]) => row?.id ?? null,
 });
 
-export const removeScore = literalQuery({
-  name: 'remove-score',
+export const deleteScore = literalQuery({
+  name: 'delete-score',
   purpose: 'Remove a score. Answers whether it was there.',
   locking: 'The score.',
   pool: 'views',
@@ -127,11 +127,5 @@ inserted_events as (
 ),
 ${keyedSql(`select json_build_object('value', $value::jsonb)`)}
 select`,
-  values: (reaction: Reaction, received: KeyedRequest) => ({
-    ...reaction,
-    value: JSON.stringify(reaction.value),
-    name: THUMB,
-    note: null,
-    ...received,
-  }),
+  values: (reaction: Reaction, received: KeyedRequest) => ({ ...reaction, name: THUMB, note: null, ...received }),
 });
