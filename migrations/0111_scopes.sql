@@ -28,11 +28,9 @@ alter table holdfast.deliveries add column scope integer;
 alter table holdfast.events add column scope integer;
 alter table holdfast.approvals add column scope integer;
 alter table holdfast.dead_letters add column scope integer;
-alter table holdfast.scores add column scope integer;
 
 create index approvals_by_scope on holdfast.approvals (scope, id) where scope is not null;
 create index dead_letters_by_scope on holdfast.dead_letters (scope, id) where scope is not null;
-create index scores_by_scope on holdfast.scores (scope, id) where scope is not null;
 
 -- Triggers, so that no statement can forget it, nor an older process.
 create function holdfast.place_session() returns trigger language plpgsql as $$
@@ -65,7 +63,6 @@ create trigger events_scope before insert on holdfast.events for each row when (
 create trigger approvals_scope before insert on holdfast.approvals for each row execute function holdfast.scope_of_session();
 create trigger dead_letters_scope before insert on holdfast.dead_letters for each row when (new.session_id is not null)
   execute function holdfast.scope_of_session();
-create trigger scores_scope before insert on holdfast.scores for each row execute function holdfast.scope_of_session();
 
 -- What a key sees; both null: everything.
 alter table holdfast.api_keys

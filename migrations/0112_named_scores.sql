@@ -13,12 +13,16 @@ create table holdfast.turn_scores (
   author text not null,
   -- 'api', or the channel of a reaction
   source text not null,
+  -- as that of its session (0111)
+  scope integer,
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
   unique nulls not distinct (turn_id, message_id, author, name)
 );
 
 create index turn_scores_by_session on holdfast.turn_scores (session_id, id);
+create index turn_scores_by_scope on holdfast.turn_scores (scope, id) where scope is not null;
+create trigger turn_scores_scope before insert on holdfast.turn_scores for each row execute function holdfast.scope_of_session();
 create index turn_scores_by_value on holdfast.turn_scores (name, value, turn_id);
 
 create function holdfast.repeat_score() returns trigger language plpgsql as $$

@@ -178,9 +178,9 @@ test.each([
   ['compactions', (db: Pool) => compactions.list(db, { sessionId: newId() }, { limit: 50, after })],
   ['transcripts', (db: Pool) => transcripts.list(db, { sessionId: newId() }, page)],
   ['runs', (db: Pool) => runs.list(db, { parentId: newId() }, { limit: 50, after })],
-  ['scores', (db: Pool) => scores.list(db, {}, { limit: 50, after })],
-  ['scores of a session', (db: Pool) => scores.list(db, { name: 'thumb', sessionKey: 'agent:main:s7' }, page)],
-  ['scores of a turn', (db: Pool) => scores.list(db, { turnId: newId() }, page)],
+  ['scores', (db: Pool) => scores.list(db, { scope: null }, { limit: 50, after })],
+  ['scores of a session', (db: Pool) => scores.list(db, { scope: null, name: 'thumb', sessionKey: 'agent:main:s7' }, page)],
+  ['scores of a turn', (db: Pool) => scores.list(db, { scope: null, turnId: newId() }, page)],
   ['fires', (db: Pool) => fires.list(db, { cronId: newId() }, page)],
   ['processes', (db: Pool) => workers.list(db, {}, page)],
 ])('a page of %s is read by indexes', async (_, list) => {

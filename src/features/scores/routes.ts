@@ -10,6 +10,8 @@ import { removeScore, setScore } from './use-cases.ts';
 import { countScores, isScoreSeen, scores, type ScoreFilter } from './views.ts';
 import { isTurnSeen } from '../../kernel/views/scope.ts';
 import { item } from '../../api/belongs.ts';
+import type { Principal } from '../../api/key-ring.ts';
+import { EVERYTHING } from '../../core/scope.ts';
 
 const rangeQuery = {
   session: sessionKeyText.optional().describe('Only scores of this session'),
@@ -19,9 +21,10 @@ const rangeQuery = {
   until: timeText.optional().describe('Only scores that were given before this time'),
 };
 
-function toFilter(query: z.output<z.ZodObject<typeof rangeQuery>>) {
+function toFilter(query: z.output<z.ZodObject<typeof rangeQuery>>, { scope }: Principal) {
   const { session, agent, score: name, since, until } = query;
   return {
+    scope,
     sessionKey: session === undefined ? undefined : parseSessionKey(session, 'session'),
     agentId: agent,
     name,
@@ -32,7 +35,7 @@ function toFilter(query: z.output<z.ZodObject<typeof rangeQuery>>) {
 
 const getScores = defineList({
   operationId: 'listScores',
-  belongs: 'service',
+  belongs: 'list',
   path: '/v1/scores',
   summary: 'What people think of turns, newest first',
   filter: {
@@ -41,13 +44,13 @@ const getScores = defineList({
     author: nameText.optional().describe('Only scores of this author, their `by`'),
   },
   shows: { description: 'A page of scores', item: score },
-  list: ({ query }, page, { context }) =>
-    scores.list(context.views, { ...toFilter(query), turnId: query.turn, author: query.author }, page),
+  list: ({ query, principal }, page, { context }) =>
+    scores.list(context.views, { ...toFilter(query, principal), turnId: query.turn, author: query.author }, page),
 });
 
 const getCounts = defineRead({
   operationId: 'countScores',
-  belongs: 'service',
+  belongs: 'list',
   path: '/v1/scores/counts',
   summary: 'How many scores are good and bad, by their names, agents, authors or days',
   query: z.strictObject({
@@ -55,7 +58,8 @@ const getCounts = defineRead({
     by: z.enum(COUNTED_BY).optional().describe('What makes a group; absent: `score`'),
   }),
   shows: { description: 'The groups', schema: scoreCounts },
-  read: ({ query }, { context }) => countScores(context.views, query.by ?? 'score', toFilter(query)),
+  read: ({ query, principal }, { context }) =>
+    countScores(context.views, query.by ?? 'score', toFilter(query, principal)),
 });
 
 const postScore = defineEffect({
@@ -76,7 +80,7 @@ const postScore = defineEffect({
     throw notFound(messageId === null ? `turn ${turnId}` : `message ${messageId} of the turn ${turnId}`);
   },
   show: async ({ id }: { id: string }, _request, { context }) =>
-    requireFound(await scores.find(context.views, id), `score ${id}`),
+    requireFound(await scores.find(context.views, id, { scope: EVERYTHING }), `score ${id}`),
 });
 
 const deleteScore = defineRoute({

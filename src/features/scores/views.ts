@@ -2,16 +2,19 @@
 import type { CountedBy, ScoreCounts, ScoreView } from '../../contract/scores.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import { listOf } from '../../database/list-of.ts';
+import { labelsSql } from '../../database/scope-sql.ts';
 import { scoreSql } from '../../kernel/views/score-sql.ts';
+import type { Scope } from '../../core/scope.ts';
 import { seenInSession } from '../../kernel/views/scope.ts';
 
 export const isScoreSeen = viewQuery({
   name: 'is-score-seen',
   purpose: 'Whether a score is inside of a scope.',
-  ...seenInSession('scores'),
+  ...seenInSession('turn_scores'),
 });
 
 export interface ScoreFilter {
+  scope: Scope;
   turnId?: string | undefined;
   sessionKey?: string | undefined;
   agentId?: string | undefined;
@@ -36,6 +39,7 @@ export const scores = listOf<ScoreFilter, { score: ScoreView }, ScoreView>({
     since: 'r.created_at >= $since',
     until: 'r.created_at < $until',
   },
+  seenBy: 'r.scope',
   order: 'r.id desc',
   show: ({ score }) => score,
 });
@@ -51,14 +55,17 @@ export const countScores = viewQuery({
   purpose: 'Count scores by name, agent, author or day.',
   text: `with found as materialized (
   select r.id, ${GROUP_SQL} as name, r.value, case jsonb_typeof(r.value) when 'number' then r.value::numeric end as number from holdfast.turn_scores r join holdfast.sessions s on s.id = r.session_id
-  where ($sessionKey::text is null or ${SESSION_SQL}) and ($agentId::text is null or s.agent_id = $agentId) and ($name::text is null or r.name = $name)
+  where ($scope::text[] is null or r.scope = any (array(${labelsSql('$scope')}))) and ($sessionKey::text is null or ${SESSION_SQL}) and ($agentId::text is null or s.agent_id = $agentId) and ($name::text is null or r.name = $name)
     and ($since::timestamptz is null or r.created_at >= $since) and ($until::timestamptz is null or r.created_at < $until)
   order by r.id desc limit ${READ_MAX + 1}
 )
 select name, count(*) filter (where value = 'true' or number > 0)::int as good, count(*) filter (where value = 'false' or number < 0)::int as bad,
   count(*)::int as count, round(avg(number), 4)::float8 as average, (select count(*) > ${READ_MAX} from found) as "isCapped"
 from found group by name order by case when $by = 'day' then name end desc, count(*) desc, name limit ${GROUPS_MAX}`,
-  values: (by: CountedBy, filter: Pick<ScoreFilter, 'sessionKey' | 'agentId' | 'name' | 'since' | 'until'>) => ({
+  values: (
+    by: CountedBy,
+    filter: Pick<ScoreFilter, 'scope' | 'sessionKey' | 'agentId' | 'name' | 'since' | 'until'>,
+  ) => ({
     by,
     ...filter,
   }),
