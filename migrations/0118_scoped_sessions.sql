@@ -2,5 +2,7 @@
 update holdfast.sessions s set root = (select above.key from holdfast.sessions above where above.id = s.ancestors[1])
 where cardinality(s.ancestors) > 0;
 
-create index sessions_by_root on holdfast.sessions ((coalesce(root, key collate "C")));
+create index sessions_by_root on holdfast.sessions ((coalesce(root, key collate "C")), id);
+-- Finds whether a key with a scope has sent something to a session of a root.
+create index sessions_confined on holdfast.sessions ((coalesce(root, key collate "C"))) where is_confined;
 create index sessions_by_scope on holdfast.sessions (scope, id) where scope is not null;

@@ -419,6 +419,8 @@ const ALSO_WRITE: Record<string, string> = {
   'src/features/deliveries/decide.ts': 'dead_letters',
   'src/features/deliveries/store/due.ts': 'dead_letters',
   'src/features/deliveries/store/settle.ts': 'dead_letters system_events',
+  // A new key with a scope: what was stored before it is given the label by which its lists find it.
+  'src/features/keys/store/label-rows.ts': 'sessions',
   // The client of the OpenAI API brings entries of its own.
   'src/features/openai/store/client-requests.ts': 'entries sessions',
   // A call is charged to its turn with the request that makes it; its results wake the session.

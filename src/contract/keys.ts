@@ -93,6 +93,9 @@ export const apiKey = z.strictObject({
     ),
   agents: agents.nullable().describe(`${agents.description}; null: all agents`),
   sessions: sessions.nullable().describe(`${sessions.description}; null: all sessions`),
+  listsComplete: z
+    .boolean()
+    .describe('False: lists and counts of the key may still lack what was stored before the key was created'),
 });
 export type ApiKeyView = z.output<typeof apiKey>;
 

@@ -4,6 +4,7 @@ import type { Feature } from '../../kernel/features.ts';
 
 export const keys: Feature = {
   name: 'keys',
+  inRoles: [{ roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openKeyRounds }],
   routes: [() => import('./auth-routes.ts'), () => import('./routes.ts')],
   api: () => import('./api-part.ts'),
   commands: [

@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { ADMIN, callerOfKey, type KeyRole } from '../../core/key-role.ts';
 import { hashSecret } from '../../api/key-ring.ts';
+import { rootsOf } from '../../core/scope.ts';
 import { newId } from '../../ids.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import {
@@ -15,6 +16,7 @@ import {
   openWebSession,
   takeSignInCode,
 } from './store/keys.ts';
+import { labelOlderRows, UNLABELLED } from './rounds.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 
 export { revokeApiKey } from './store/keys.ts';
@@ -64,7 +66,18 @@ export async function makeApiKey(
   if (line === null) return 'unknown';
   const row = { ...settings, ...line, id, sha256: hashSecret(key) };
   const result = await createApiKey(service.database, row, idempotency);
+  if (result === 'created' && rootsOf(settings) !== null) await labelNow(service);
   return result === 'created' ? { id, key } : result;
+}
+
+/** How long the answer to a new key waits for older rows; rounds do the rest. */
+const LABEL_MS_MAX = 3_000;
+
+/** So that the lists of the key have everything at once, where that is not much. */
+async function labelNow({ database }: Service): Promise<void> {
+  await labelOlderRows(database, AbortSignal.timeout(LABEL_MS_MAX)).catch((error: unknown) =>
+    database.outages.report(error, UNLABELLED),
+  );
 }
 
 /**

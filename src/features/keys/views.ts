@@ -1,5 +1,7 @@
 // API keys, as the API shows them and checks requests against them.
 import type { ApiKeyView } from '../../contract/keys.ts';
+import { callerOfKey } from '../../core/key-role.ts';
+import { rootOfKey } from '../../core/scope.ts';
 import { fromNow, now } from '../../rows/columns.ts';
 import { apiKeys, webSessions } from '../../rows/keys.ts';
 import { and, gt, inArray, isNull, or, query, sql } from '../../database/drizzle.ts';
@@ -31,7 +33,10 @@ export const keys = listOf<object, ApiKeyView>({
   name: 'list-api-keys',
   purpose: 'Read keys, newest first.',
   text: `select k.id, k.name, k.role, k.created_by as "createdBy", ${isoSql('k.created_at')} as "createdAt", ${isoSql('k.expires_at')} as "expiresAt",
-  ${isoSql('k.last_used_at')} as "lastUsedAt", ${isoSql('k.revoked_at')} as "revokedAt", k.replaces, k.agents, k.sessions
+  ${isoSql('k.last_used_at')} as "lastUsedAt", ${isoSql('k.revoked_at')} as "revokedAt", k.replaces, k.agents, k.sessions,
+  not exists (select from holdfast.scopes c where c.step is not null and c.prefix = any (array_append(
+    coalesce((select array_agg(left(one, -1)) from unnest(k.sessions) as one), (select array_agg('agent:' || one || ':') from unnest(k.agents) as one)),
+    coalesce(k.owner, '${callerOfKey('')}' || k.name) || '${rootOfKey('')}'))) as "listsComplete"
 from holdfast.api_keys k`,
   filters: {},
   order: 'k.id desc',

@@ -202,3 +202,23 @@ describe('the audit log', () => {
     expect(await newest('&principal=key:nobody')).toEqual([]);
   });
 });
+
+test('a new key with a scope finds older rows at once, and says so while it does not (G44)', async () => {
+  const { rig } = holder;
+  await rig.post('/v1/sessions/older:1/messages', { text: 'Hello' });
+  const { id } = await makeKey('of-the-older', 'viewer', { sessions: ['agent:main:older:*'] });
+  const shown = async () => {
+    const { items } = (await rig.get('/v1/keys')).body;
+    return items.find((one: { id: string }) => one.id === id).listsComplete;
+  };
+  expect(await shown()).toBe(true);
+  const prefix = 'agent:main:older:';
+  const labelled = await rig.rows(
+    `select s.key from holdfast.sessions s join holdfast.inbox i on i.session_id = s.id and i.scope = s.scope
+     join holdfast.scopes c on c.id = s.scope where c.prefix = $1`,
+    [prefix],
+  );
+  expect(labelled).toEqual([{ key: 'agent:main:older:1' }]);
+  await rig.rows(`update holdfast.scopes set step = 'rows' where prefix = $1`, [prefix]);
+  expect(await shown()).toBe(false);
+});
