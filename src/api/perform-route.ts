@@ -10,7 +10,7 @@ import type { Principal } from './key-ring.ts';
 import { Problem, answerWithin } from './problem.ts';
 import { cutHead } from '../core/text.ts';
 import { recordChange, type ChangeEnd } from '../kernel/use-cases/record-change.ts';
-import type { Service } from '../kernel/use-cases/service.ts';
+import { confineService, type Service } from '../kernel/use-cases/service.ts';
 import { toProblem } from './error-handler.ts';
 import {
   type Api,
@@ -54,13 +54,15 @@ export function apiOf({ method }: Route, api: Api): Api {
  * makes a `Problem` of.
  */
 export async function performRoute(route: Route, { request, reply, principal }: RouteCall, api: Api): Promise<Handled> {
+  let own = api;
   if (principal !== null && principal.scope !== EVERYTHING) {
     const { query, body } = request;
     const params = parseParams(route.path, request.params as Record<string, string>);
     await refuseOutside(route.belongs, principal, { params, query, body }, api.context.reads);
+    own = { ...api, context: { ...api.context, service: confineService(api.context.service) } };
   }
   const parsed = parseRequest(route, request, reply, principal ?? ANONYMOUS);
-  const handle = () => route.handle(parsed, api);
+  const handle = () => route.handle(parsed, own);
   const answering = principal === null ? handle() : audited(route, parsed, api.context.service, handle);
   return await (route.isLong === true ? answering : answerWithin(answering, REQUEST_MS_MAX, LATE));
 }

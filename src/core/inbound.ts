@@ -129,6 +129,11 @@ export interface InboundMessage {
   caller?: CallerRequest;
   /** The plugin that has sent it. Set only inside Holdfast. */
   plugin?: string;
+  /**
+   * A caller that sees a part of the service has sent it: it is data, whoever its sender is said to
+   * be. Set only inside Holdfast.
+   */
+  isConfined?: true;
   /** The turn that its turn tries; null: it tries none. Set only inside Holdfast. */
   tryOf?: string | null;
   /** Replaces the system prompt. Set only inside Holdfast. */
@@ -162,10 +167,10 @@ const DEFAULT_CHANNEL = 'api';
 const STARTER_CHARS_MAX = 200;
 
 /**
- * A text that a program submits has one of these: an OpenAI client, a batch, a plugin, another
- * session; what is tried was read before.
+ * A text that a program submits has one of these: an OpenAI client, a batch, a plugin, a caller
+ * that sees a part of the service, another session; what is tried was read before.
  */
-const MARKS_OF_PROGRAMS = ['caller', 'batchId', 'plugin', 'provenance', 'tryOf'];
+const MARKS_OF_PROGRAMS = ['caller', 'batchId', 'plugin', 'isConfined', 'provenance', 'tryOf'];
 
 /**
  * True for text that a program has submitted. It is data: no word of it is a command, whatever it
@@ -194,9 +199,11 @@ export function isDirect(message: InboundMessage): boolean {
 
 /**
  * True when the sender is one of the owners. Only what the platform vouches for counts (id, phone
- * number), bare or with the channel in front (`telegram:42`); names are chosen by their bearers.
+ * number), bare or with the channel in front (`telegram:42`); names are chosen by their bearers, and
+ * so is all of a confined message.
  */
 export function isOwner(message: InboundMessage, ownerIds: readonly string[]): boolean {
+  if (message.isConfined === true) return false;
   const { id, e164 } = message.sender ?? {};
   const channel = channelOf(message);
   const claims = [id, e164].filter((claim) => claim !== undefined && claim !== '');
@@ -257,7 +264,8 @@ export function derivePlatformKey(sessionKey: SessionKey, body: InboundMessage):
   return JSON.stringify([
     channelOf(body),
     body.accountId ?? null,
-    body.chatId ?? `session:${sessionKey}`,
+    // A confined message cannot be that of another session, whose message would be the answer.
+    body.isConfined === true ? `session:${sessionKey} ${body.chatId ?? ''}` : (body.chatId ?? `session:${sessionKey}`),
     body.messageId,
   ]);
 }

@@ -33,10 +33,10 @@ export interface MessageToolOptions extends OutgoingMediaOptions {
   /** What messages on a channel may have in addition to text. */
   featuresOf: (channel: string) => MessageFeatures;
   /**
-   * The message that names the chat of a call, null when no message was sent to its session; and
-   * the messages that its turn answers.
+   * The message that names the chat of a call, null when no message was sent to its session; the
+   * messages that its turn answers; and whether it may write to its own chat only.
    */
-  chat: (call: ToolCall) => Promise<{ message: InboundMessage | null; messageIds: string[] }>;
+  chat: (call: ToolCall) => Promise<{ message: InboundMessage | null; messageIds: string[]; isConfined: boolean }>;
   /** Puts a message into the outbox, once for each idempotency key: `id` is that of the first. */
   post: (
     post: MessagePost,
@@ -172,9 +172,9 @@ async function send(options: MessageToolOptions, args: Args, call: ToolCall): Pr
   const { action, to, channel, replyTo } = args;
   const hasContent = action === 'react' || [args.message, nameOfMedia(args)].some(Boolean);
   if (!hasContent) return errorOutcome('message: message: is needed: the text to send');
-  const { message: last, messageIds } = await chat(call);
+  const { message: last, messageIds, isConfined } = await chat(call);
   const own = last === null ? null : buildChatRoute(last, channels.url);
-  const target = decideTarget({ channel, to }, own, channels);
+  const target = decideTarget({ channel, to }, own, isConfined ? { ...channels, open: [] } : channels);
   if (target.kind === 'refused') return errorOutcome(`message: ${target.field}: ${target.reason}`);
   const { recipient } = target.address;
   const current = target.isOwnChat ? own?.messageId : undefined;

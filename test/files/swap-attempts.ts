@@ -119,7 +119,7 @@ function messageTool(workspaceDir: string, onPost: (copy: string) => void): Tool
     fileBytesMaxOn: () => 1_000,
     mediaRoots: [],
     outgoing,
-    chat: async () => ({ message: { text: '', channel: 'telegram', chatId: '1' }, messageIds: [] }),
+    chat: async () => ({ message: { text: '', channel: 'telegram', chatId: '1' }, messageIds: [], isConfined: false }),
     async post({ id }) {
       onPost(join(outgoing, id));
       return { kind: 'posted', id };

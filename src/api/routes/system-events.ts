@@ -8,7 +8,9 @@ import { requireFound } from '../problem.ts';
 import { defineEffect, defineList, type Route } from '../route.ts';
 import { enqueued, systemEventRequest } from '../../contract/answers.ts';
 import { systemEvent } from '../../contract/views.ts';
-import { mayAct, type KeyRole } from '../../core/key-role.ts';
+import { mayAct } from '../../core/key-role.ts';
+import { EVERYTHING } from '../../core/scope.ts';
+import type { Principal } from '../key-ring.ts';
 
 const postSystemEvent = defineEffect({
   operationId: 'queueSystemEvent',
@@ -19,21 +21,21 @@ const postSystemEvent = defineEffect({
   body: systemEventRequest,
   answers: { 202: { description: 'The event was stored, or it equals the last waiting event', schema: enqueued } },
   async perform({ params, body, principal, idempotency }, { context }) {
-    return enqueueEvent(context.service, { sessionKey: params.key, ...toFact(body, principal.role), idempotency });
+    return enqueueEvent(context.service, { sessionKey: params.key, ...toFact(body, principal), idempotency });
   },
   show: async ({ disposition, id, createdAt }, { params, body, principal }) => ({
-    event: { id, sessionKey: params.key, ...toFact(body, principal.role), createdAt },
+    event: { id, sessionKey: params.key, ...toFact(body, principal), createdAt },
     disposition,
   }),
 });
 
 /**
  * The fact that a request names, as it is stored. A program with a key of a lower role often passes
- * on what others have written.
+ * on what others have written, and one with a key of a part of the service is never trusted.
  */
-function toFact(body: z.output<typeof systemEventRequest>, role: KeyRole) {
+function toFact(body: z.output<typeof systemEventRequest>, { role, scope }: Pick<Principal, 'role' | 'scope'>) {
   const { text, contextKey = null, trusted = mayAct(role, 'admin') } = body;
-  return { text: text.trim(), contextKey, trusted };
+  return { text: text.trim(), contextKey, trusted: trusted && scope === EVERYTHING };
 }
 
 const getSystemEvents = defineList({

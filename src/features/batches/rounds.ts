@@ -217,7 +217,10 @@ async function feed(
       return {
         n,
         attempt,
-        sessionId: await inbox.ensureSession(buildNewSession(canonicalSessionKey(sessionKey))),
+        sessionId: await inbox.ensureSession({
+          ...buildNewSession(canonicalSessionKey(sessionKey)),
+          isConfined: body.isConfined === true,
+        }),
         messageId: newId<MessageId>(),
         body: JSON.stringify(input),
         route: chooseRoute({ ...body, ...withOptions(readOptions(input)) }, config.owner.ids),

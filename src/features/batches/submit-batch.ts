@@ -55,7 +55,7 @@ export async function submitBatch(
     let group: NewItem[] = [];
     let chars = 0;
     const read = await forEachItem(service, submission, async ({ body: content, ...placed }) => {
-      const body = JSON.stringify(content);
+      const body = JSON.stringify(service.isConfined ? { ...content, isConfined: true } : content);
       group.push({ ...placed, body });
       chars += body.length;
       if (group.length < GROUP_ITEMS && chars < GROUP_CHARS) return;

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { SessionKey } from '../../core/ids.ts';
 import { sessionKindOf } from '../../core/session-key.ts';
 import { cutHead } from '../../core/text.ts';
+import { readConfinement } from '../../kernel/sessions/confinement.ts';
 import { readTurnOptions } from '../../kernel/inbox/last-inputs.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { IN_WORDS } from '../../config/check-input.ts';
@@ -20,6 +21,7 @@ import {
   removeCron,
   runCronNow,
   type CronChange,
+  type NamedCron,
 } from './use-cases.ts';
 import { fires, listCrons } from './views.ts';
 
@@ -112,20 +114,29 @@ async function act(service: Service, asked: CronCall, call: ToolCall): Promise<T
   const { views } = service;
   const { action, id } = asked;
   const { agentId, idempotencyKey } = call;
+  const { root: own, isConfined } = await readConfinement(service.database, call.sessionKey);
+  const root = isConfined ? own : undefined;
+  const outside = isConfined ? leavesRoot(asked.job ?? {}, call) : null;
+  if (outside !== null) return outside;
   if (action === 'list') {
-    const { items } = await listCrons(views, { agentId }, { limit: LISTED_MAX, after: null });
+    const { items } = await listCrons(views, { agentId, root }, { limit: LISTED_MAX, after: null });
     return said({ crons: items.map(toSummary) });
   }
   if (action === 'add') {
     const made = cronInput.safeParse(asked.job ?? {}, IN_WORDS);
-    return made.success ? add(service, made.data, call) : refused(`job: ${toFaults(made.error)}`);
+    return made.success ? add(service, { input: made.data, root: own }, call) : refused(`job: ${toFaults(made.error)}`);
   }
   if (id === undefined) return refused(`id: ${action} needs the id of a cron`);
-  const named = { id, by: agentId };
+  const named = { id, by: agentId, root };
+  if (isConfined && (action === 'update' || action === 'run')) {
+    const cron = await findNamedCron(service, named);
+    const leaves = cron === null ? null : leavesRoot(cron, call);
+    if (leaves !== null) return leaves;
+  }
   switch (action) {
     case 'update': {
       const change = cronPatch.safeParse(asked.job ?? {}, IN_WORDS);
-      return change.success ? update(service, id, change.data, call) : refused(`job: ${toFaults(change.error)}`);
+      return change.success ? update(service, named, change.data, call) : refused(`job: ${toFaults(change.error)}`);
     }
     case 'remove': {
       const result = await removeCron(service, named);
@@ -149,12 +160,17 @@ async function act(service: Service, asked: CronCall, call: ToolCall): Promise<T
   }
 }
 
-async function add(service: Service, input: CronInput, call: ToolCall): Promise<ToolOutcome> {
+async function add(
+  service: Service,
+  { input, root }: { input: CronInput; root: string },
+  call: ToolCall,
+): Promise<ToolOutcome> {
   const closed = closedChannel(service, input.delivery);
   if (closed !== null) return closed;
   const result = await addCron(service, {
     input: { ...input, agentId: call.agentId },
     origin: 'agent',
+    root,
     under: await readTurnOptions(service.database, call.turnId),
     causeKey: `tool:${call.idempotencyKey}`,
     idempotency: null,
@@ -164,12 +180,36 @@ async function add(service: Service, input: CronInput, call: ToolCall): Promise<
   return said(toSummary(result.cron));
 }
 
-async function update(service: Service, id: string, patch: CronPatch, call: ToolCall): Promise<ToolOutcome> {
+async function update(service: Service, named: NamedCron, patch: CronPatch, call: ToolCall): Promise<ToolOutcome> {
   const closed = closedChannel(service, patch.delivery);
   if (closed !== null) return closed;
   const under = await readTurnOptions(service.database, call.turnId);
-  const result = await editCron(service, { id, by: call.agentId, under }, patch);
-  return result.kind === 'done' ? said(toSummary(result.cron)) : notChanged(result.kind, id);
+  const result = await editCron(service, { ...named, under }, patch);
+  return result.kind === 'done' ? said(toSummary(result.cron)) : notChanged(result.kind, named.id);
+}
+
+/**
+ * A refusal of what would reach another session or chat than those of its root, for a confined
+ * session: a turn of its own is what is left, unless it is the main session itself.
+ */
+function leavesRoot(
+  {
+    payload: does,
+    target = 'isolated',
+    delivery,
+  }: {
+    payload?: { kind: string } | undefined;
+    target?: string | undefined;
+    delivery?: { mode: string } | null | undefined;
+  },
+  { agentId, sessionKey }: ToolCall,
+): ToolOutcome | null {
+  if (delivery?.mode === 'channel')
+    return refused('job.delivery: from this session only replies to its own chat go out');
+  if (sessionKey === `agent:${agentId}:main`) return null;
+  if (does?.kind === 'systemEvent' || target !== 'isolated')
+    return refused('job: from this session only a payload agentTurn with the target isolated can be scheduled');
+  return delivery?.mode === 'last' ? refused('job.delivery: "last" is another chat than that of this session') : null;
 }
 
 /**

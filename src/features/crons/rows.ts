@@ -8,6 +8,8 @@ export const crons = holdfast.table('crons', {
   origin: text().$type<CronOrigin>().notNull(),
   name: text().notNull(),
   agentId: text().notNull(),
+  /** The root of the session whose agent made it; null: no agent, or an older version. */
+  root: text(),
   schedule: json().$type<Schedule>().notNull(),
   target: text().$type<CronTarget>().notNull(),
   payload: json().$type<CronPayload>().notNull(),

@@ -257,7 +257,8 @@ export async function giveNotices({ database, config, inbox, publish }: CronPart
         text: noticeText(notice),
         // No reminder: it waits for the next prompt.
         contextKey: `notice:${notice.cronId}`,
-        isTrusted: true,
+        // Its name may have come from anywhere.
+        isTrusted: notice.origin !== 'agent',
       };
       publish(await enqueueSystemEvent(database, event));
     }

@@ -23,6 +23,8 @@ import { pickPromptZone } from '../../config/agent-settings.ts';
 export interface NamedCron {
   id: string;
   by: string | null;
+  /** Only a cron that was made in a session of this root; absent: any. */
+  root?: string | undefined;
   /** The options of the turn of that agent. */
   under?: InputOptions;
 }
@@ -42,6 +44,8 @@ export async function addCron(
   made: {
     input: CronInput;
     origin: CronOrigin;
+    /** That of the session whose agent makes it. */
+    root?: string;
     /** The options of the turn whose tool call makes it. */
     under?: InputOptions;
     causeKey: string | null;
@@ -51,10 +55,10 @@ export async function addCron(
   const nowMs = await readDatabaseTime(database);
   const definition = under(made.under, toDefinition(made.input, { config, nowMs }));
   const id = newId<string>();
-  const { origin, causeKey, idempotency } = made;
+  const { origin, root = null, causeKey, idempotency } = made;
   const isEnabled = made.input.enabled ?? true;
   const slot = findFirstSlot(id, definition.schedule, nowMs);
-  return createCron(database, { id, origin, causeKey, isEnabled, ...definition, ...slot }, idempotency);
+  return createCron(database, { id, origin, root, causeKey, isEnabled, ...definition, ...slot }, idempotency);
 }
 
 /**
@@ -94,9 +98,10 @@ export async function removeCron(
 }
 
 /** The named cron; null: it does not exist, or it belongs to another agent than the calling one. */
-export async function findNamedCron({ database }: Service, { id, by }: NamedCron): Promise<Cron | null> {
+export async function findNamedCron({ database }: Service, { id, by, root }: NamedCron): Promise<Cron | null> {
   const cron = isUuid(id) ? await findCron(database, id) : null;
-  return by === null || cron?.agentId === by ? cron : null;
+  const isOfRoot = root === undefined || cron?.root === root;
+  return isOfRoot && (by === null || cron?.agentId === by) ? cron : null;
 }
 
 /** A cron that a turn makes or changes has the options of that turn. */
@@ -114,7 +119,8 @@ export async function buildTickEffect(
   cron: Cron,
   nowMs: number,
 ): Promise<TickEffect> {
-  const ensureSession = (of: Cron) => inbox.ensureSession(buildNewSession(toSessionKey(of)));
+  const ensureSession = (of: Cron) =>
+    inbox.ensureSession({ ...buildNewSession(toSessionKey(of)), root: of.target === 'isolated' ? of.root : null });
   const sessionId = await ensureSession(cron);
   // An isolated session receives no messages: the session that last received one for the agent
   // counts.

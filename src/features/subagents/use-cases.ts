@@ -5,6 +5,7 @@ import { agentOf, agentOrFirst, isAgent, modelFault, toolPolicyFault, type Confi
 import { inheritOptions, sharedOptions, withOptions } from '../../core/input-options.ts';
 import { chooseRoute } from '../../core/inbound.ts';
 import type { MessageId } from '../../core/ids.ts';
+import { given } from '../../core/json.ts';
 import { canonicalSessionKey } from '../../core/session-key.ts';
 import type { SessionMessage } from '../../core/session-message.ts';
 import { storableText } from '../../core/text.ts';
@@ -15,7 +16,7 @@ import { readTurnOptions } from '../../kernel/inbox/last-inputs.ts';
 import { findPlace } from '../../kernel/sessions/family-rows.ts';
 import { SessionErasedError } from '../../kernel/sessions/sessions.ts';
 import { writeToSession } from '../../kernel/use-cases/accept-message.ts';
-import type { Service } from '../../kernel/use-cases/service.ts';
+import { reachForWords, type Service } from '../../kernel/use-cases/service.ts';
 import type { ToolCall } from '../../tools/tool.ts';
 import {
   planSpawn,
@@ -61,8 +62,8 @@ export async function spawnSubagent(
   const planned = planSpawn(request, {
     requesterId: parent.agentId,
     agent: isAgent(config, agentId) ? spawnedAgent(config, agentId) : null,
-    // A caller with the API key can do everything that the configuration could be changed to allow.
-    settings: isPerson ? { ...settings, allowAgents: ['*'] } : settings,
+    // A caller that sees everything can do everything that the configuration could be changed to allow.
+    settings: isPerson && !service.isConfined ? { ...settings, allowAgents: ['*'] } : settings,
   });
   return planned.kind === 'refused' ? planned : spawnPlanned(service, { parent, cause, plan: planned.plan });
 }
@@ -139,12 +140,13 @@ export async function steerSubagent(service: Service, message: SteerMessage): Pr
   const { runId, from, cause } = message;
   const run = await findRun(database, runId);
   if (run === null) return { kind: 'unknown' };
+  await reachForWords(service, run.childKey);
   const text = storableText(message.text);
   // The options are the run's own, so that it may join its turn.
   const said = { text, ...withOptions(run.options) };
   const body: SessionMessage | { text: string } =
     from === null
-      ? said
+      ? { ...said, ...given({ isConfined: service.isConfined || undefined }) }
       : { ...said, provenance: { kind: 'inter_session', sourceSession: from, sourceTool: 'subagents' } };
   const messageId = newId<MessageId>();
   const steer = { runId, messageId, body: JSON.stringify(body), route: childRoute(config), ...cause };

@@ -50,6 +50,7 @@ const KEPT = [
   'groupSystemPrompt',
   'extraSystemPrompt',
   'caller',
+  'isConfined',
 ] as const satisfies readonly (keyof InboundMessage)[];
 
 /**

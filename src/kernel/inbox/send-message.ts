@@ -6,6 +6,7 @@ import type { InboundMessage } from '../../core/inbound.ts';
 import type { Database } from '../../database/database.ts';
 import { TURN_RETRY_MS } from '../../database/passing-faults.ts';
 import { deliveryRing } from '../queue/rings.ts';
+import { isConfinedSql } from '../sessions/confinement.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 
 export interface OutgoingMessage {
@@ -104,6 +105,8 @@ export interface TurnChat {
    */
   message: InboundMessage | null;
   messageIds: string[];
+  /** True: the session may write to its own chat only. */
+  isConfined: boolean;
 }
 
 export const readTurnChat = literalQuery({
@@ -114,10 +117,12 @@ export const readTurnChat = literalQuery({
   (select i.body from holdfast.inbox i where i.turn_id = $2 and i.kind = 'message' order by i.seq desc limit 1),
   (select i.body from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id
     where s.key = $1 and i.kind = 'message' order by i.seq desc limit 1)) as body,
-  coalesce((select json_agg(i.id order by i.seq) from holdfast.inbox i where i.turn_id = $2 and i.status <> 'dropped'), '[]') as ids`,
+  coalesce((select json_agg(i.id order by i.seq) from holdfast.inbox i where i.turn_id = $2 and i.status <> 'dropped'), '[]') as ids,
+  coalesce((select ${isConfinedSql('s')} from holdfast.sessions s where s.key = $1), true) as "isConfined"`,
   values: ({ sessionKey, turnId }: { sessionKey: string; turnId: string }) => [sessionKey, turnId],
-  answer: ([row]: { body: InboundMessage | null; ids: string[] }[]): TurnChat => ({
+  answer: ([row]: { body: InboundMessage | null; ids: string[]; isConfined: boolean }[]): TurnChat => ({
     message: row?.body ?? null,
     messageIds: row?.ids ?? [],
+    isConfined: row?.isConfined ?? true,
   }),
 });

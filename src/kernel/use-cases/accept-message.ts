@@ -93,7 +93,8 @@ interface SentFacts {
 
 async function storeMessage(service: Service, message: SentMessage, sessionId: SessionId): Promise<AcceptResult> {
   const { config, views, inbox, publish } = service;
-  const { sessionKey, body: sent, idempotency, sentBy = null, traceparent } = message;
+  const { sessionKey, idempotency, sentBy = null, traceparent } = message;
+  const sent: InboundMessage = service.isConfined ? { ...message.body, isConfined: true } : message.body;
   const messageId = newId<MessageId>();
   const word = findChatWord(service, sent);
   const { body, command } = word === null ? readMessage(sent, config.owner.ids) : { body: sent, command: null };

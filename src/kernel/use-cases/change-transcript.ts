@@ -12,7 +12,7 @@ import { resetSession, type Reset } from '../sessions/reset-session.ts';
 import { restoreCompaction, type Restoration } from '../sessions/restore-compaction.ts';
 import { buildNewSession } from '../sessions/sessions.ts';
 import { findSession } from '../views/sessions.ts';
-import { acceptInput, type Service } from './service.ts';
+import { acceptInput, reachForWords, type Service } from './service.ts';
 import { stopSession } from './operate-service.ts';
 
 /**
@@ -32,6 +32,7 @@ export async function requestCompaction(
 ): Promise<{ sessionId: string; acceptance: Acceptance } | null> {
   const session = await findSession(service.views, request.sessionKey);
   if (session === null) return null;
+  await reachForWords(service, request.sessionKey);
   const body = { text: request.instructions };
   const acceptance = await acceptInput(service, {
     // The view read it from a row of sessions.

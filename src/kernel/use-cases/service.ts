@@ -15,6 +15,8 @@ import type { NewInput } from '../inbox/new-input.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { countWaiting } from '../views/count-waiting.ts';
 import { createPublish, type PublishParts } from '../queue/rings.ts';
+import { canonicalSessionKey } from '../../core/session-key.ts';
+import { buildNewSession, type NeededSession } from '../sessions/sessions.ts';
 import type { Model } from '../../model/model.ts';
 
 /** A chat command of a feature: a message that begins with its word. */
@@ -44,6 +46,11 @@ export interface Service {
   views: ViewDatabase;
   /** What GET requests read from. */
   reads: ViewDatabase;
+  /**
+   * True for requests of callers that see a part of the service: what they send is data, and the
+   * agents of the sessions that they send to reach only what comes from these sessions (G44).
+   */
+  isConfined: boolean;
   inbox: Inbox;
   waiting: WaitingTotal;
   publish: Publish;
@@ -67,11 +74,25 @@ export function createService(
     chat,
     views,
     reads: database.reads,
+    isConfined: false,
     inbox: createInbox(database),
     waiting: createWaitingTotal(views),
     publish: createPublish(parts),
     prices: livePriceBook(config),
   };
+}
+
+/** The service for requests of callers that see a part of it: each session is confined when it is reached. */
+export function confineService(service: Service): Service {
+  const { ensureSession } = service.inbox;
+  const reach = (session: NeededSession) => ensureSession({ ...session, isConfined: true });
+  const inbox = { ...service.inbox, ensureSession: Object.assign(reach, { drop: ensureSession.drop }) };
+  return { ...service, isConfined: true, inbox };
+}
+
+/** Before a caller gives a session words that are no input of it: a result, a note, instructions. */
+export async function reachForWords({ isConfined, inbox }: Service, key: string): Promise<void> {
+  if (isConfined) await inbox.ensureSession(buildNewSession(canonicalSessionKey(key)));
 }
 
 const COUNTED_EVERY_MS = 1_000;

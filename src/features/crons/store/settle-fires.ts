@@ -148,11 +148,12 @@ export async function readOwedNotices(database: Database) {
   const owed = await query(database.views, (db) =>
     db.select().from(crons).where(isOwed).orderBy(crons.id).limit(NOTICES_MAX),
   );
-  return owed.map(({ id, noticeId, agentId, name, disabledReason }) => ({
+  return owed.map(({ id, noticeId, agentId, name, origin, disabledReason }) => ({
     cronId: id,
     noticeId: noticeId as SystemEventId,
     agentId,
     name,
+    origin,
     reason: disabledReason ?? 'no reason was recorded',
   }));
 }

@@ -10,6 +10,8 @@ export interface VisibleSession {
   id: string;
   agentId: string;
   ancestors: readonly string[];
+  /** True: a caller that sees a part of the service has sent something to its family. */
+  isConfined: boolean;
 }
 
 export interface VisibilityRules {
@@ -19,8 +21,8 @@ export interface VisibilityRules {
 }
 
 /**
- * True when `viewer` is allowed to see `target`. A subagent never sees more than the sessions below
- * it.
+ * True when `viewer` is allowed to see `target`. A subagent and a confined session never see more
+ * than the sessions below them.
  */
 export function maySee(
   viewer: VisibleSession,
@@ -29,7 +31,8 @@ export function maySee(
 ): boolean {
   if (target.id === viewer.id) return true;
   const isBelow = target.ancestors.includes(viewer.id);
-  const reach = viewer.ancestors.length > 0 && visibility !== 'self' ? 'tree' : visibility;
+  const isBound = viewer.isConfined || viewer.ancestors.length > 0;
+  const reach = isBound && visibility !== 'self' ? 'tree' : visibility;
   switch (reach) {
     case 'self':
       return false;

@@ -2,6 +2,7 @@
 // the caller decides which sessions are visible.
 import type { ContentBlock } from '../../../core/content.ts';
 import type { SessionId, SessionKey } from '../../../core/ids.ts';
+import { isConfinedSql } from '../../../kernel/sessions/confinement.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 
 /** A session as the tools know it. */
@@ -13,6 +14,7 @@ export interface ListedSession {
   label: string | null;
   status: 'idle' | 'waiting' | 'running';
   ancestors: SessionId[];
+  isConfined: boolean;
   /** The run that it works on as a subagent; null: none. */
   runId: string | null;
   contextTokens: number;
@@ -24,7 +26,7 @@ export interface ListedSession {
 const LISTED_MAX = 1_000;
 const ENTRIES_MAX = 400;
 
-const COLUMNS = `s.id, s.key, s.agent_id as "agentId", s.kind, s.label, s.ancestors, s.run_id as "runId",
+const COLUMNS = `s.id, s.key, s.agent_id as "agentId", s.kind, s.label, s.ancestors, s.run_id as "runId", ${isConfinedSql('s')} as "isConfined",
   s.context_tokens::float8 as "contextTokens", (extract(epoch from s.updated_at) * 1000)::float8 as "updatedAt",
   case when s.turn_id is not null then 'running' when s.waiting > 0 then 'waiting' else 'idle' end as status`;
 

@@ -4,10 +4,10 @@ import { maySee, type Visibility, type VisibleSession } from '../../../../src/fe
 import { shownHistory } from '../../../../src/kernel/rules/session-history.ts';
 
 describe('visibility', () => {
-  const own: VisibleSession = { id: 'me', agentId: 'main', ancestors: [] };
-  const child: VisibleSession = { id: 'child', agentId: 'helper', ancestors: ['me'] };
-  const mate: VisibleSession = { id: 'mate', agentId: 'main', ancestors: [] };
-  const stranger: VisibleSession = { id: 'stranger', agentId: 'other', ancestors: [] };
+  const own: VisibleSession = { id: 'me', agentId: 'main', ancestors: [], isConfined: false };
+  const child: VisibleSession = { id: 'child', agentId: 'helper', ancestors: ['me'], isConfined: false };
+  const mate: VisibleSession = { id: 'mate', agentId: 'main', ancestors: [], isConfined: false };
+  const stranger: VisibleSession = { id: 'stranger', agentId: 'other', ancestors: [], isConfined: false };
   const seenBy = (viewer: VisibleSession, visibility: Visibility, allow: string[] = [], enabled = true) =>
     [own, child, mate, stranger]
       .filter((target) => maySee(viewer, target, { visibility, agentToAgent: { enabled, allow } }))
@@ -25,6 +25,11 @@ describe('visibility', () => {
     expect(seenBy(own, 'all', ['other'])).not.toContain('stranger');
     expect(seenBy(own, 'all', ['main', 'other'])).toContain('stranger');
     expect(seenBy(own, 'all', ['*'], false)).not.toContain('stranger');
+  });
+
+  test('of a confined session covers only the sessions below it (G44)', () => {
+    expect(seenBy({ ...own, isConfined: true }, 'self')).toEqual(['me']);
+    expect(seenBy({ ...own, isConfined: true }, 'all', ['*'])).toEqual(['me', 'child']);
   });
 
   test('of a subagent covers only the sessions below it', () => {
