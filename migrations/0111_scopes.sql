@@ -37,7 +37,7 @@ alter table holdfast.dead_letters add column scope integer;
 create index approvals_by_scope on holdfast.approvals (scope, id) where scope is not null;
 create index dead_letters_by_scope on holdfast.dead_letters (scope, id) where scope is not null;
 
--- Triggers, so that no statement can forget it, nor an older process.
+-- Triggers, so that no statement can forget it, nor an older process. A row that is restored from a backup has it already.
 create function holdfast.place_session() returns trigger language plpgsql as $$
 begin
   -- A prefix that is not read here was committed after this transaction had its number, so what looks for rows from before the prefix waits for it.
@@ -52,7 +52,7 @@ begin
   return new;
 end $$;
 
-create trigger sessions_place before insert on holdfast.sessions for each row execute function holdfast.place_session();
+create trigger sessions_place before insert on holdfast.sessions for each row when (new.scope is null) execute function holdfast.place_session();
 
 create function holdfast.scope_of_session() returns trigger language plpgsql as $$
 begin
@@ -62,12 +62,13 @@ begin
   return new;
 end $$;
 
-create trigger turns_scope before insert on holdfast.turns for each row execute function holdfast.scope_of_session();
-create trigger inbox_scope before insert on holdfast.inbox for each row execute function holdfast.scope_of_session();
-create trigger deliveries_scope before insert on holdfast.deliveries for each row execute function holdfast.scope_of_session();
-create trigger events_scope before insert on holdfast.events for each row when (new.session_id is not null) execute function holdfast.scope_of_session();
-create trigger approvals_scope before insert on holdfast.approvals for each row execute function holdfast.scope_of_session();
-create trigger dead_letters_scope before insert on holdfast.dead_letters for each row when (new.session_id is not null)
+create trigger turns_scope before insert on holdfast.turns for each row when (new.scope is null) execute function holdfast.scope_of_session();
+create trigger inbox_scope before insert on holdfast.inbox for each row when (new.scope is null) execute function holdfast.scope_of_session();
+create trigger deliveries_scope before insert on holdfast.deliveries for each row when (new.scope is null) execute function holdfast.scope_of_session();
+create trigger events_scope before insert on holdfast.events for each row when (new.scope is null and new.session_id is not null)
+  execute function holdfast.scope_of_session();
+create trigger approvals_scope before insert on holdfast.approvals for each row when (new.scope is null) execute function holdfast.scope_of_session();
+create trigger dead_letters_scope before insert on holdfast.dead_letters for each row when (new.scope is null and new.session_id is not null)
   execute function holdfast.scope_of_session();
 
 -- What a key sees; both null: everything.

@@ -22,7 +22,7 @@ create table holdfast.turn_scores (
 
 create index turn_scores_by_session on holdfast.turn_scores (session_id, id);
 create index turn_scores_by_scope on holdfast.turn_scores (scope, id) where scope is not null;
-create trigger turn_scores_scope before insert on holdfast.turn_scores for each row execute function holdfast.scope_of_session();
+create trigger turn_scores_scope before insert on holdfast.turn_scores for each row when (new.scope is null) execute function holdfast.scope_of_session();
 create index turn_scores_by_value on holdfast.turn_scores (name, value, turn_id);
 
 create function holdfast.repeat_score() returns trigger language plpgsql as $$

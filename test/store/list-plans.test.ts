@@ -179,7 +179,10 @@ test.each([
   ['transcripts', (db: Pool) => transcripts.list(db, { sessionId: newId() }, page)],
   ['runs', (db: Pool) => runs.list(db, { parentId: newId() }, { limit: 50, after })],
   ['scores', (db: Pool) => scores.list(db, { scope: null }, { limit: 50, after })],
-  ['scores of a session', (db: Pool) => scores.list(db, { scope: null, name: 'thumb', sessionKey: 'agent:main:s7' }, page)],
+  [
+    'scores of a session',
+    (db: Pool) => scores.list(db, { scope: null, name: 'thumb', sessionKey: 'agent:main:s7' }, page),
+  ],
   ['scores of a turn', (db: Pool) => scores.list(db, { scope: null, turnId: newId() }, page)],
   ['fires', (db: Pool) => fires.list(db, { cronId: newId() }, page)],
   ['processes', (db: Pool) => workers.list(db, {}, page)],
