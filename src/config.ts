@@ -7,6 +7,8 @@ import { isSecret, adoptSecretFile, ensureSecretFile, isSecretVariable } from '.
 import {
   isAgent,
   agentOf,
+  defaultAgentOf,
+  reachableAgents,
   agentOrFirst,
   factsOfModel,
   resolveModelRef,
@@ -52,6 +54,8 @@ export {
   keysOf as keysOfProvider,
   LiveConfig,
   agentOf,
+  defaultAgentOf,
+  reachableAgents,
   agentOrFirst,
   checkKnownTools,
   toolPolicyFault,

@@ -1,7 +1,7 @@
 // What a route is about, and whether a caller with a scope may ask for it. What is outside of the
 // scope does not exist for its key: 404, in the same words for what there is and for what never was
 // (G44). This is decided before the body is checked and before a stored answer is searched for.
-import { holdsAgent, isInside, wholeAgents } from '../core/scope.ts';
+import { EVERYTHING, holdsAgent, isInside, type Scope, wholeAgents } from '../core/scope.ts';
 import type { ViewDatabase } from '../database/page.ts';
 import { findRootOf, type IsSeen } from '../kernel/views/scope.ts';
 import type { Principal } from './key-ring.ts';
@@ -20,7 +20,7 @@ export type FindMissing = (asked: Asked, scope: readonly string[], db: ViewDatab
 
 /**
  * - `public`: it is about nothing that belongs to a session or a key.
- * - `self`: it is about the caller.
+ * - `self`: it is about the caller, or its handler finds what it names and refuses what is outside.
  * - `list`: its handler gives the caller's scope to a view.
  * - `session`, `agent`: it is about the one in its path. The scope must have all of the agent.
  * - `agents`: its handler shows only agents of which the scope has everything; a scope of
@@ -100,4 +100,14 @@ async function findMissing(
 
 function refusal(why: string): Problem {
   return new Problem('forbidden', `This request is refused: ${why}. Use a key without agents and sessions.`);
+}
+
+/**
+ * Throws `Problem` 403 for a request, or an item of one, that says where an answer is sent to: what
+ * an agent says would leave the scope. `deliver: null` is nowhere.
+ */
+export function refuseReceiver(scope: Scope, sent: unknown, place = ''): void {
+  if (scope === EVERYTHING || typeof sent !== 'object' || sent === null) return;
+  if (!('deliver' in sent) || sent.deliver === null) return;
+  throw refusal(`${place}deliver sends answers out of the part that the key is for`);
 }

@@ -5,7 +5,7 @@ import type { FastifyReply } from 'fastify';
 import type { Answer } from './answer.ts';
 import { type KeyRole, mayAct } from '../core/key-role.ts';
 import { describeScope, EVERYTHING } from '../core/scope.ts';
-import { refuseOutside } from './belongs.ts';
+import { refuseOutside, refuseReceiver } from './belongs.ts';
 import type { Principal } from './key-ring.ts';
 import { Problem, answerWithin } from './problem.ts';
 import { cutHead } from '../core/text.ts';
@@ -59,6 +59,7 @@ export async function performRoute(route: Route, { request, reply, principal }: 
     const { query, body } = request;
     const params = parseParams(route.path, request.params as Record<string, string>);
     await refuseOutside(route.belongs, principal, { params, query, body }, api.context.reads);
+    for (const sent of [query, body]) refuseReceiver(principal.scope, sent);
     own = { ...api, context: { ...api.context, service: confineService(api.context.service) } };
   }
   const parsed = parseRequest(route, request, reply, principal ?? ANONYMOUS);

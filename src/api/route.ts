@@ -14,7 +14,7 @@ import { listAnswer, parsePageRequest, type ListIdentity, type PageRules } from 
 import type { KeyedRequest } from '../database/idempotency.ts';
 import type { Page, PageRequest } from '../database/page.ts';
 import type { Belongs } from './belongs.ts';
-import { answerOnce, buildKeyedRequest } from './idempotency-key.ts';
+import { answerOnce, buildKeyedRequest, sha256OfJson } from './idempotency-key.ts';
 import { type PathValues, namesIn, PATH_PARAMETERS, parseWith } from './parse-json.ts';
 import type { ApiServices } from './services.ts';
 import { describeList } from '../contract/answers.ts';
@@ -282,7 +282,7 @@ export function parseRequest(
       ? null
       : buildKeyedRequest({
           header: request.headers['idempotency-key'],
-          owner: principal.owner,
+          owner: ownerOfAnswers(principal),
           place: `POST ${formatPlace(route.path, params)}`,
           rawBody: sentBody,
         });
@@ -299,6 +299,14 @@ export function parseRequest(
     list: { path: request.url.split('?', 1)[0] ?? '', filters },
     reply,
   };
+}
+
+/**
+ * Whose stored answers a request finds: those of its owner to requests with the same scope. A key
+ * may replace one that had more, or other things.
+ */
+function ownerOfAnswers({ owner, scope }: Principal): string {
+  return scope === null ? owner : `${owner} ${sha256OfJson(scope)}`;
 }
 
 /** The path with its values in their canonical form. */

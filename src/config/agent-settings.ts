@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { HOST_TIMEZONE } from '../clock.ts';
 import { catalogueRow, type ModelFacts } from '../core/models.ts';
+import { reachesAgent, type Scope } from '../core/scope.ts';
 import type { ExternalTool, ToolPolicy } from '../core/tool-policy.ts';
 import { deepFreeze, mergeOver } from '../core/json.ts';
 import { resolveEnvelopeZone } from '../prompt/envelope-time.ts';
@@ -73,6 +74,17 @@ export function agentOf(config: Config, agentId: string): AgentSettings {
  */
 export function agentOrFirst(config: Config, agentId: string): AgentSettings {
   return agentOf(config, isAgent(config, agentId) ? agentId : (config.agents.list[0]?.id ?? 'main'));
+}
+
+/** The agents that a caller may use: those of which its scope has something. */
+export function reachableAgents(config: Config, scope: Scope): string[] {
+  return config.agents.list.map(({ id }) => id).filter((id) => reachesAgent(scope, id));
+}
+
+/** The agent of a request that names none: `main`, or the first that the caller may use. */
+export function defaultAgentOf(config: Config, scope: Scope): string {
+  const ids = reachableAgents(config, scope);
+  return ids.includes('main') ? 'main' : (ids[0] ?? 'main');
 }
 
 /** `provider/model` of a name that may be an alias of the agent; null when it is neither. */

@@ -44,6 +44,11 @@ export function describeScope(scope: Scope): string[] | null {
   return scope && scope.filter((root) => root.startsWith('agent:')).map((root) => `${root}*`);
 }
 
+/** What is stored as the owner of what a key makes; null: the key sees everything. */
+export function ownerOf({ owner, scope }: { owner: string; scope: Scope }): string | null {
+  return scope === EVERYTHING ? null : rootOfKey(owner);
+}
+
 export function isInside(scope: Scope, root: string): boolean {
   return scope === null || scope.some((prefix) => root.startsWith(prefix));
 }
@@ -51,6 +56,11 @@ export function isInside(scope: Scope, root: string): boolean {
 /** True when every session of the agent that comes from no other is inside. */
 export function holdsAgent(scope: Scope, agentId: string): boolean {
   return isInside(scope, `agent:${agentId}:`);
+}
+
+/** True when the scope has something of the agent, so that a caller may use it. */
+export function reachesAgent(scope: Scope, agentId: string): boolean {
+  return scope === null || scope.some((prefix) => prefix.startsWith(`agent:${agentId}:`));
 }
 
 /** The agents of which the scope has everything; null: all agents. */

@@ -29,6 +29,11 @@ export function seenSql(
     order by ${raw(order)} limit ${limit}`;
 }
 
+/** The same in a constant statement, with `prefixes` as in `labelsSql`: null for everything. */
+export function isSeenText(prefixes: string, column: string): string {
+  return `(${prefixes}::text[] is null or ${column} = any (array(${labelsSql(prefixes)})))`;
+}
+
 /** SQL of whether a column `scope` is inside, of rows that are found otherwise. */
 export function isSeenSql(scope: Scope, column: string): Sql {
   return scope === null ? raw('true') : sql`${raw(column)} = any (array(${labels(scope)}))`;

@@ -9,6 +9,8 @@ export const clientFiles = holdfast.table('client_files', {
   purpose: text().notNull(),
   bytes: count().notNull().default(0),
   createdBy: text().notNull(),
+  /** The root of what its key makes (`rootOfKey`), when that key has a scope; null: it has none. */
+  owner: text(),
   createdAt: time().notNull().default(now),
   /** Null: it is still being uploaded. */
   completedAt: time(),

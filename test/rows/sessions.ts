@@ -12,7 +12,7 @@ export const {
   {
     text: 'id key agentId kind lane',
     'text?':
-      'parentId label channel queueMode queueDrop model thinking owner turnId stopReason lastEventText forkedFromId runId reasoning stopKind',
+      'parentId label channel queueMode queueDrop model thinking owner turnId stopReason lastEventText forkedFromId runId reasoning stopKind root',
     'int?': 'queueDebounceMs queueCap leafSeq costMicros collectMax',
     int: 'epoch inboxSeq waiting heldSeq transcriptNo entrySeq transcriptVersion inputTokens outputTokens contextTokens liveChildren liveDescendants lostClaims unpricedCalls',
     'time?': 'leaseExpiresAt archivedAt lastMessageAt',

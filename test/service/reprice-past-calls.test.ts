@@ -13,6 +13,7 @@ import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from '../turn/turn-rig.ts';
 import { rollUpAll } from '../store/roll-up-all.ts';
+import { EVERYTHING } from '../../src/core/scope.ts';
 
 const SPAN = { from: new Date(Date.now() - 3_600_000), to: new Date(Date.now() + 3_600_000) };
 const SONNET = { model: 'anthropic/claude-sonnet-5-5', inputPerMTok: 20, outputPerMTok: 100 };
@@ -48,6 +49,7 @@ async function sums(): Promise<unknown[]> {
   };
   // Two days at midnight.
   const usage = await viewUsage(rig.database.views, {
+    scope: EVERYTHING,
     by: 'day',
     group: null,
     from: new Date(0),

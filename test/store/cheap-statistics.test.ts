@@ -31,9 +31,9 @@ afterAll(async () => {
 test.each<[string, Statement<unknown[]>, unknown[]]>([
   ['GET /v1/stats and /metrics', readRolledUpStats, []],
   ['GET /metrics', readScrapeRow, []],
-  ['GET /v1/usage', readUsage, ['hour', 'day', new Date(0), new Date(), 'model']],
+  ['GET /v1/usage', readUsage, ['hour', 'day', new Date(0), new Date(), 'model', null]],
   ['GET /v1/overview', readOverviewRow, []],
-  ['GET /v1/agents', countByAgent, [['main']]],
+  ['GET /v1/agents', countByAgent, [['main'], null]],
   ['GET /v1/attention', readAttention, []],
   ['/readyz and the doctor', readServiceHealth, []],
   ['the roll-up', rollUp, []],

@@ -9,7 +9,7 @@ import { readPrompts } from '../../src/features/agents/views.ts';
 import { readTaggedUsage, viewTopCosts } from '../../src/features/costs/views.ts';
 import { readTurnsBelow } from '../../src/features/subagents/turn-tree.ts';
 import { runs, viewFamily } from '../../src/features/subagents/views.ts';
-import { DEAD_LETTER_GROUPS, readTrends } from '../../src/features/dead-letters/views.ts';
+import { readLetterGroups, readTrends } from '../../src/features/dead-letters/views.ts';
 import { batchItems } from '../../src/features/batches/views/items.ts';
 import {
   countDeliveries,
@@ -64,6 +64,7 @@ import { BATCH_ID, countRowsRead, createManyRows, growingReads, spreadStatuses }
 import { ahead } from '../rows/table.ts';
 import { addTurns, changeTurns, readTurns } from '../rows/turns.ts';
 import type { StoreRig } from './store-rig.ts';
+import { EVERYTHING } from '../../src/core/scope.ts';
 
 let rig: StoreRig;
 let client: PoolClient;
@@ -134,9 +135,9 @@ test.each([
   [findByText, ['1017', 'agent:main:s7']],
   [findByCode, ['model_failed']],
   [viewToolCall, [newId(), 'c', '"c"']],
-  [viewTopCosts, [newId(), new Date(), 10, null]],
+  [viewTopCosts, [newId(), new Date(), 10, null, null]],
   [readPrompts, ['main']],
-  [readTaggedUsage, ['hour', 'hour', new Date(0), new Date(), null, '{"customer":"42"}']],
+  [readTaggedUsage, ['hour', 'hour', new Date(0), new Date(), null, null, '{"customer":"42"}']],
   [readTurnInputs, [newId()]],
   [readCausesOf, [[newId()], [newId()], [newId()], [newId()], [newId()]]],
   [viewFamily, ['agent:main:s7']],
@@ -159,7 +160,7 @@ test.each([
   [readOpenWait, [newId()]],
   [ENTRY_SIZES, [newId(), 1, true, null, 50, null]],
   [ENTRY_SIZES_NEWEST_FIRST, [newId(), 1, false, 40, 50, newId()]],
-  [DEAD_LETTER_GROUPS, ['open', null, null, null, 50]],
+  [readLetterGroups, ['open', null, null, null, 50]],
   [readOthers, ['agent:main:s7', 0, 'ada']],
 ])('$name reads by indexes', async (statement, values) => {
   const reads = await growingReads(client, statement.prepared(values).text, values);
@@ -340,7 +341,7 @@ test('a count of turns stops at 10,000 and says so', async () => {
 
 test('the letters of the last hours are read by an index, in each state', async () => {
   for (const state of ['open', 'discarded']) {
-    const values = [state, ['turn'], ['c']];
+    const values = [state, ['turn'], ['c'], null];
     const reads = await growingReads(client, readTrends.prepared(values).text, values);
     expect(reads.length).toBeGreaterThan(0);
     expect(reads.filter(({ node }) => node === 'Seq Scan')).toEqual([]);
@@ -348,12 +349,15 @@ test('the letters of the last hours are read by an index, in each state', async 
 });
 
 test('the most expensive turns are looked for among 10,000, and the answer says that there are more', async () => {
-  expect(await viewTopCosts(views(), { from: new Date(0), limit: 10 })).toMatchObject({
+  expect(await viewTopCosts(views(), { from: new Date(0), limit: 10, scope: EVERYTHING })).toMatchObject({
     turnsRead: 10_000,
     isCapped: true,
   });
   const later = new Date(Date.now() + 172_800_000);
-  expect(await viewTopCosts(views(), { from: later, limit: 10 })).toMatchObject({ turnsRead: 0, isCapped: false });
+  expect(await viewTopCosts(views(), { from: later, limit: 10, scope: EVERYTHING })).toMatchObject({
+    turnsRead: 0,
+    isCapped: false,
+  });
 });
 
 test('a page of a rare filter ends after 20,000 rows, and the next one continues there', async () => {

@@ -21,6 +21,7 @@ import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { recordedService } from '../service/recorded-service.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
+import { EVERYTHING } from '../../src/core/scope.ts';
 
 const APPROVED = 'the approved report';
 
@@ -59,7 +60,7 @@ async function ask(name: string, media: string) {
   const parked = await worker.run(name);
   const sessionId = await rig.sessionOf(name);
   const turnId = String((await readTurns(rig, { sessionId }, 'id')).at(-1)?.id);
-  const { items } = await approvals.list(rig.database.views, {}, { after: null, limit: 1000 });
+  const { items } = await approvals.list(rig.database.views, { scope: EVERYTHING }, { after: null, limit: 1000 });
   const request = items.find((item) => item.turnId === turnId);
   return { kind: parked?.kind, request, sessionId, worker, name };
 }

@@ -12,6 +12,7 @@ import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
+import { EVERYTHING } from '../../src/core/scope.ts';
 
 const CONVERSATIONS = 12;
 const CALLS_EACH = 3;
@@ -67,6 +68,6 @@ test('calls, turns, sessions, usage and the requests that the server received ha
   expect(sumOf(await readTurns(rig), 'costMicros')).toBe(bill);
   expect(sumOf(await readSessions(rig), 'costMicros')).toBe(bill);
   const span = { from: new Date(0), to: new Date(Date.now() + 86_400_000) };
-  const usage = await viewUsage(rig.database.views, { by: 'day', group: null, ...span });
+  const usage = await viewUsage(rig.database.views, { by: 'day', group: null, scope: EVERYTHING, ...span });
   expect(usage.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0)).toBe(bill);
 });

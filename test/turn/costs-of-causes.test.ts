@@ -19,6 +19,7 @@ import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { fireAll, makeCron, schedulerParts } from '../features/crons/cron-rig.ts';
 import { createFamilyRig, spawnCall, type FamilyRig } from './family-rig.ts';
+import { EVERYTHING } from '../../src/core/scope.ts';
 
 let rig: FamilyRig;
 
@@ -126,6 +127,6 @@ test('the cost of a tick has that of the subagents and of the messages to other 
   const views = rig.database.views;
   const { items } = await fires.list(views, { cronId: cron.id }, { limit: 10, after: null });
   expect(items).toMatchObject([{ status: 'completed', costMicros: cost }]);
-  const { crons } = await viewTopCosts(views, { from: since, limit: 5 });
+  const { crons } = await viewTopCosts(views, { from: since, limit: 5, scope: EVERYTHING });
   expect(crons).toMatchObject([{ id: cron.id, costMicros: cost, turns }]);
 });

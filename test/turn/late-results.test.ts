@@ -22,6 +22,7 @@ import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { answerCall } from './answer-calls.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
+import { EVERYTHING } from '../../src/core/scope.ts';
 
 /** The keys of the tasks that were begun, and the results of those that have ended. */
 const begun: string[] = [];
@@ -139,7 +140,7 @@ test('a call waits for an approval, runs once, and then waits for its result (G1
   expect(await newWorker().run(name)).toMatchObject({ kind: 'parked' });
   const turnId = await turnOf(name);
   expect(await viewTurn(views(), turnId)).toMatchObject({ why: { code: 'approval' } });
-  const { items } = await approvals.list(views(), { status: 'open' }, { after: null, limit: 1 });
+  const { items } = await approvals.list(views(), { status: 'open', scope: EVERYTHING }, { after: null, limit: 1 });
   const { isFirst } = await decideApproval(
     rig.database,
     { id: String(items[0]?.id), status: 'approved', by: 'ada', note: null },

@@ -23,6 +23,7 @@ import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { answerCall } from './answer-calls.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
+import { EVERYTHING } from '../../src/core/scope.ts';
 
 const effects: string[] = [];
 /** What happens while the tool notes a key. */
@@ -121,7 +122,7 @@ const WAITS: Wait[] = [
       return {
         message: { text: `[[tool: guarded {"key": "${name}"}]] [[reply: done]]` },
         async endWait(turnId) {
-          const { items } = await approvals.list(views(), {}, { after: null, limit: 100 });
+          const { items } = await approvals.list(views(), { scope: EVERYTHING }, { after: null, limit: 100 });
           const id = String(items.find((item) => item.turnId === turnId)?.id);
           const { after } = await decideApproval(rig.database, { id, status: 'approved', by: 'ada', note: null }, null);
           return after?.rings.length ?? 0;

@@ -5,6 +5,7 @@ import { notFound } from '../../api/problem.ts';
 import { defineRead, type Route } from '../../api/route.ts';
 import type { UsageItem } from '../../contract/costs.ts';
 import type { PauseView } from '../../contract/pauses.ts';
+import { EVERYTHING, holdsAgent, type Scope } from '../../core/scope.ts';
 import { BUILT_IN_TOOLS } from '../../core/tool-policy.ts';
 import { listPauses } from '../../kernel/views/pauses.ts';
 import { listTurns } from '../../kernel/views/turns.ts';
@@ -26,27 +27,31 @@ const FAILURES_MAX = 5;
 
 const getAgents = defineRead({
   operationId: 'listAgents',
-  belongs: 'service',
+  belongs: 'list',
   path: '/v1/agents',
   summary: 'The agents with a summary of their settings, their crons and sessions, and what they did in a week',
   shows: { description: 'All agents', schema: agentList },
-  async read(_request, { context }) {
-    const ids = context.config.agents.list.map(({ id }) => id);
-    return { items: (await viewAgents(context, ids)).map(({ view }) => view), nextCursor: null };
+  async read({ principal: { scope } }, { context }) {
+    const ids = context.config.agents.list.map(({ id }) => id).filter((id) => holdsAgent(scope, id));
+    return { items: (await viewAgents(context, ids, scope)).map(({ view }) => view), nextCursor: null };
   },
 });
 
 /** Agents, each with its days. */
-async function viewAgents(context: ApiContext, ids: string[]): Promise<{ view: AgentView; days: UsageItem[] }[]> {
+async function viewAgents(
+  context: ApiContext,
+  ids: string[],
+  scope: Scope,
+): Promise<{ view: AgentView; days: UsageItem[] }[]> {
   const { config, views, clock } = context;
   const nowMs = clock.now().getTime();
   const from = new Date((Math.floor(nowMs / DAY_MS) - DAYS + 1) * DAY_MS);
   // A minute more: the clock of the database may be ahead.
   const to = new Date(nowMs + 60_000);
   const [counts, pauses, usage] = await Promise.all([
-    countByAgent(views, ids),
+    countByAgent(views, ids, scope),
     listPauses(views),
-    viewUsage(views, { by: 'day', from, to, group: 'agent' }),
+    viewUsage(views, { by: 'day', from, to, group: 'agent', scope }),
   ]);
   return counts.map(({ id, ...counted }) => {
     const days = usage.filter(({ group }) => group === id);
@@ -89,26 +94,25 @@ const getAgent = defineRead({
   path: '/v1/agents/{agent}',
   summary: 'One agent: its instructions, tools, crons, budgets, chats, failures and costs, and whether it is paused',
   shows: { description: 'The agent', schema: agentDetails },
-  async read({ params: { agent } }, { context }) {
+  async read({ params: { agent }, principal: { scope } }, { context }) {
     if (!isAgent(context.config, agent)) throw notFound(`agent ${agent}`);
-    return viewDetails(context, agent);
+    return viewDetails(context, agent, scope);
   },
 });
 
-async function viewDetails(context: ApiContext, id: string): Promise<AgentDetails> {
+async function viewDetails(context: ApiContext, id: string, scope: Scope): Promise<AgentDetails> {
   const { config, views, reads, service, modelInfo } = context;
   const names = config.workspace.bootstrapFiles;
+  const failed = { scope, agentId: id, statuses: ['failed', 'timedOut'] as ('failed' | 'timedOut')[], hasSteps: false };
+  // What has routes of its own that are refused to the caller is left out.
+  const ofService = <Item>(all: readonly Item[]): Item[] => (scope === EVERYTHING ? [...all] : []);
   const [viewed, prompts, crons, budgets, servers, failures] = await Promise.all([
-    viewAgents(context, [id]),
+    viewAgents(context, [id], scope),
     viewPrompts(service, id, names),
     listCrons(views, { agentId: id }, { limit: CRONS_MAX, after: null }),
     budgetBookOf(service).read(),
     listServers(config, reads),
-    listTurns(
-      views,
-      { agentId: id, statuses: ['failed', 'timedOut'], hasSteps: false },
-      { limit: FAILURES_MAX, after: null },
-    ),
+    listTurns(views, failed, { limit: FAILURES_MAX, after: null }),
   ]);
   const { defaultAgent, items } = listBindings(config);
   const mcpServers = servers.filter(({ agents }) => agents === null || agents.includes(id));
@@ -128,12 +132,12 @@ async function viewDetails(context: ApiContext, id: string): Promise<AgentDetail
       mcpServers.map(({ name }) => name),
       prompts.toolNames,
     ),
-    mcpServers,
-    cronList: crons.items.map(toCronView),
-    budgets: budgets
-      .filter(({ scope }) => scope === 'all' || scope === `agent:${id}`)
+    mcpServers: ofService(mcpServers),
+    cronList: ofService(crons.items.map(toCronView)),
+    budgets: ofService(budgets)
+      .filter((budget) => budget.scope === 'all' || budget.scope === `agent:${id}`)
       .map((budget) => toBudgetView(budget, modelInfo)),
-    channels: { isDefault: defaultAgent === id, bindings: items.filter(({ agent }) => agent === id) },
+    channels: { isDefault: defaultAgent === id, bindings: ofService(items.filter(({ agent }) => agent === id)) },
     lastFailures: failures.items.flatMap(({ id: turnId, title, sessionKey, sessionTitle, error, endedAt, nextStep }) =>
       error === null || endedAt === null
         ? []

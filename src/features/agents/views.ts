@@ -7,6 +7,8 @@ import { KINDS_WITHOUT_EFFECTS, UNLISTED_KINDS } from '../../core/session-key.ts
 import type { Database } from '../../database/database.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { viewQuery } from '../../database/literal-query.ts';
+import type { Scope } from '../../core/scope.ts';
+import { isSeenText } from '../../database/scope-sql.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { readSnapshots } from '../../kernel/sessions/snapshots.ts';
 import type { AgentView } from './contract.ts';
@@ -23,16 +25,17 @@ type AgentCounts = Pick<AgentView, 'id' | 'crons' | 'sessions'>;
 
 export const countByAgent = viewQuery({
   name: 'count-by-agent',
-  purpose: 'Count crons and the newest sessions by agent. Sessions that lists leave out are not counted.',
+  purpose:
+    'Count crons and the newest sessions of a scope ($2) by agent. Sessions that lists leave out are not counted.',
   text: `with newest as materialized (
-  select agent_id from holdfast.sessions s where ${LISTED_SQL} order by s.id desc limit ${SESSIONS_MAX + 1}
+  select agent_id from holdfast.sessions s where ${LISTED_SQL} and ${isSeenText('$2', 's.scope')} order by s.id desc limit ${SESSIONS_MAX + 1}
 )
 select a.id, json_build_object('total', (select count(*) from holdfast.crons c where c.agent_id = a.id),
     'enabled', (select count(*) from holdfast.crons c where c.agent_id = a.id and c.is_enabled)) as crons,
   json_build_object('count', (select count(*) from newest where newest.agent_id = a.id),
     'isCapped', (select count(*) > ${SESSIONS_MAX} from newest)) as sessions
 from unnest($1::text[]) as a (id)`,
-  values: (ids: string[]) => [ids],
+  values: (ids: string[], scope: Scope) => [ids, scope],
   answer: (counts: AgentCounts[]) => counts,
 });
 

@@ -6,16 +6,19 @@ import { approval, approvalNote, approvalStatus, type ApprovalView } from '../..
 import { decideRequest } from './use-cases.ts';
 import { approvals } from './views.ts';
 import { item } from '../../api/belongs.ts';
+import type { Principal } from '../../api/key-ring.ts';
+import { EVERYTHING } from '../../core/scope.ts';
 import { isApprovalSeen } from './views.ts';
 
 const getApprovals = defineList({
   operationId: 'listApprovals',
-  belongs: 'service',
+  belongs: 'list',
   path: '/v1/approvals',
   summary: 'Tool calls that wait for an approval or have waited for one, newest first',
   filter: { status: approvalStatus.exactOptional().describe('Only those with this status') },
   shows: { description: 'A page of requests', item: approval },
-  list: ({ query }, page, { context }) => approvals.list(context.views, query, page),
+  list: ({ query, principal: { scope } }, page, { context }) =>
+    approvals.list(context.views, { ...query, scope }, page),
 });
 
 const getApproval = defineRead({
@@ -27,8 +30,9 @@ const getApproval = defineRead({
   read: ({ params: { id } }, { context }) => findApproval(context, id),
 });
 
+/** The request, of which the route has found that the caller sees it. */
 async function findApproval(context: ApiContext, id: string): Promise<ApprovalView> {
-  const found = await approvals.find(context.views, id);
+  const found = await approvals.find(context.views, id, { scope: EVERYTHING });
   if (found === null) throw notFound(`approval ${id}. GET /v1/approvals lists them`);
   return found;
 }
@@ -49,23 +53,22 @@ const decision = (verb: 'approve' | 'deny', status: 'approved' | 'denied', effec
       const by = principal.name === '' ? 'an operator' : principal.name;
       const result = await decideRequest(context.service, { id, status, by, note }, idempotency);
       if (result.kind === 'unknown') throw notFound(`approval ${id}. GET /v1/approvals lists them`);
-      if (result.kind === 'closed') throw closed(result.approval);
+      if (result.kind === 'closed') throw closed(result.approval, principal);
       return { status };
     },
     show: (_result, { params: { id } }, { context }) => findApproval(context, id),
   });
 
-function closed({ id, status, decidedBy }: ApprovalView): Problem {
+function closed({ id, status, decidedBy }: ApprovalView, { scope, name }: Principal): Problem {
   if (status === 'expired')
     return new Problem(
       'expired',
       `The approval ${id} has expired, which has denied it. Ask the agent again if needed.`,
     );
   const how = status === 'cancelled' ? 'cancelled, because its call does not wait any more' : status;
-  return new Problem(
-    'already_decided',
-    `The approval ${id} was ${how}${decidedBy === null ? '' : ` by ${decidedBy}`}. The first decision holds.`,
-  );
+  // A caller with a scope learns the names of no others.
+  const by = decidedBy === null || (scope !== EVERYTHING && decidedBy !== name) ? '' : ` by ${decidedBy}`;
+  return new Problem('already_decided', `The approval ${id} was ${how}${by}. The first decision holds.`);
 }
 
 export const routes: Route[] = [

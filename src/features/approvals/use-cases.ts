@@ -5,6 +5,7 @@ import type { KeyedRequest } from '../../database/idempotency.ts';
 import { reachForWords, type Service } from '../../kernel/use-cases/service.ts';
 import { decideApproval, type Decision } from './store/approvals.ts';
 import { approvals } from './views.ts';
+import { EVERYTHING } from '../../core/scope.ts';
 
 /**
  * `decided`: now. Otherwise the request is as it is: decided before, expired, or its call does not
@@ -19,11 +20,11 @@ export async function decideRequest(
 ): Promise<DecisionResult> {
   const { database, views, publish } = service;
   // Its note is for the model.
-  const asked = service.isConfined ? await approvals.find(views, decision.id) : null;
+  const asked = service.isConfined ? await approvals.find(views, decision.id, { scope: EVERYTHING }) : null;
   if (asked !== null) await reachForWords(service, asked.sessionKey);
   const said = note === null || note.trim() === '' ? null : storableText(note.trim());
   const { isFirst } = publish(await decideApproval(database, { ...decision, note: said }, idempotency));
   if (isFirst) return { kind: 'decided' };
-  const approval = await approvals.find(views, decision.id);
+  const approval = await approvals.find(views, decision.id, { scope: EVERYTHING });
   return approval === null ? { kind: 'unknown' } : { kind: 'closed', approval };
 }

@@ -2,7 +2,17 @@
 // bound to the hash of what was read, so it is known only at the end; a request whose key was used
 // before reads its body for the hash alone.
 import type { Readable } from 'node:stream';
-import { agentOf, modelFault, modelRefOf, toolPolicyFault } from '../../config.ts';
+import {
+  agentOf,
+  defaultAgentOf,
+  modelFault,
+  modelRefOf,
+  reachableAgents,
+  toolPolicyFault,
+  UnknownAgentError,
+} from '../../config.ts';
+import type { Principal } from '../../api/key-ring.ts';
+import { ownerOf, reachesAgent } from '../../core/scope.ts';
 import { nestOptions } from '../../core/input-options.ts';
 import { given } from '../../core/json.ts';
 import { modelOfRef } from '../../core/models.ts';
@@ -25,11 +35,10 @@ import type { BatchSettings } from './contract.ts';
 
 /** Items in flight: those that wait for a batch of the provider take no slot. */
 const CONCURRENCY_DEFAULTS = { live: 64, 'provider-batch': 10_000, auto: 10_000 };
-const DEFAULT_AGENT = 'main';
 
 interface SubmitRequest {
   settings: BatchSettings;
-  createdBy: string;
+  principal: Pick<Principal, 'name' | 'owner' | 'scope'>;
   idempotency: KeyedRequest | null;
   /** True: nothing is stored, and the cost is estimated. */
   isDryRun: boolean;
@@ -50,7 +59,7 @@ export function answerList(context: ApiContext, request: SubmitRequest, list: re
   if (isDryRun) return estimate(context, request, { items });
   return answerOnce(context.views, idempotency, {
     perform: () => submit(context, request, { items, key: () => idempotency }),
-    answer: (made) => readAnswer(context, made),
+    answer: (made) => readAnswer(context, made, request),
   });
 }
 
@@ -65,7 +74,7 @@ export function answerLines(context: ApiContext, request: SubmitRequest, upload:
     sha256: () => reader.sha256(),
     boundTo: (lines) => ({ query, lines }),
     perform: (bind) => submit(context, request, { items, format, key: () => bind(reader.sha256()) }),
-    answer: (made) => readAnswer(context, made),
+    answer: (made) => readAnswer(context, made, request),
   });
 }
 
@@ -99,17 +108,24 @@ async function submit(
   return { batchId: result.batchId };
 }
 
-async function readAnswer({ views }: ApiContext, { batchId }: { batchId: string }): Promise<Answer> {
-  return { status: 201, body: requireFound(await batches.find(views, batchId), `batch ${batchId}`) };
+/** By the scope of the caller: the batch may be that of a key which this one replaces. */
+async function readAnswer(
+  { views }: ApiContext,
+  { batchId }: { batchId: string },
+  { principal: { scope } }: SubmitRequest,
+): Promise<Answer> {
+  return { status: 201, body: requireFound(await batches.find(views, batchId, { scope }), `batch ${batchId}`) };
 }
 
 /** The row of a batch. Throws `Problem` for an unknown model. */
 export function buildNewBatch(
   { config }: ApiContext,
-  { settings, createdBy }: Pick<SubmitRequest, 'settings' | 'createdBy'>,
+  { settings, principal }: Pick<SubmitRequest, 'settings' | 'principal'>,
 ): NewBatch {
-  const { agentId = DEFAULT_AGENT, model, thinking, promptMode, via = 'live' } = settings;
+  const { name: createdBy, scope } = principal;
+  const { agentId = defaultAgentOf(config, scope), model, thinking, promptMode, via = 'live' } = settings;
   const deliver = toReceiver(config, settings.deliver ?? null) ?? undefined;
+  if (!reachesAgent(scope, agentId)) throw new UnknownAgentError(agentId, reachableAgents(config, scope));
   const agent = agentOf(config, agentId);
   const fault = model === undefined ? null : modelFault(config, agentId, model);
   if (fault !== null) throw modelProblem(fault);
@@ -132,6 +148,8 @@ export function buildNewBatch(
     fallback: settings.fallback ?? 'live',
     cache: settings.cache ?? 'auto',
     createdBy,
+    owner: ownerOf(principal),
+    scope,
   };
 }
 

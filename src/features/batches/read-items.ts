@@ -11,11 +11,14 @@ import type { SessionKey } from '../../core/ids.ts';
 import { agentIdOf, canonicalSessionKey, InvalidSessionKeyError } from '../../core/session-key.ts';
 import type { Line } from '../../api/upload.ts';
 import { checkFields, parseJson } from '../../api/parse-json.ts';
-import { fieldProblem, Problem } from '../../api/problem.ts';
+import { findMissingSession, refuseReceiver } from '../../api/belongs.ts';
+import { reachesAgent } from '../../core/scope.ts';
+import type { ViewDatabase } from '../../database/page.ts';
+import { fieldProblem, notFound, Problem } from '../../api/problem.ts';
 import { batchItem } from '../../contract/inbound-message.ts';
 import { detectFormat, schemaOfLine } from './foreign-lines.ts';
 import { itemSessionKey, type ItemFault, type LineFormat } from './rules/batch.ts';
-import type { PlacedItem } from './store/upload.ts';
+import type { NewBatch, PlacedItem } from './store/upload.ts';
 
 /** An item as it came. */
 export interface RawItem {
@@ -64,13 +67,19 @@ export type ReadItem = PlacedItem & { body: InboundMessage };
 
 /**
  * Yields each item with its place in the batch, or its faults. Items of one session run one after
- * the other, so each has the number of the one before it.
+ * the other, so each has the number of the one before it. Rejects with the `Problem`
+ * of an item that names what is outside of the batch's scope, or where its answer is sent to.
  */
 export async function* readItems(
   items: AsyncIterable<RawItem>,
-  rules: { config: Config; batch: { id: string; agentId: string }; format?: LineFormat | undefined },
+  rules: {
+    config: Config;
+    views: ViewDatabase;
+    batch: Pick<NewBatch, 'id' | 'agentId' | 'scope'>;
+    format?: LineFormat | undefined;
+  },
 ): AsyncGenerator<ReadItem | readonly ItemFault[]> {
-  const { config, batch, format } = rules;
+  const { config, views, batch, format } = rules;
   const customIds = new Map<string, string>();
   const lastOf = new Map<SessionKey, number>();
   let n = 0;
@@ -84,7 +93,7 @@ export async function* readItems(
     const path = named === null || ofItem !== null ? 'agentId' : 'sessionKey';
     if (ofItem !== null && ofItem !== agentId)
       refuse(path, `the session belongs to the agent ${agentId}; leave agentId out or send the same`);
-    if (!isAgent(config, agentId))
+    if (!isAgent(config, agentId) || !reachesAgent(batch.scope, agentId))
       refuse(path, `there is no agent ${agentId} in the configuration`, { isUnknownAgent: true });
     const unserved = body.model === undefined ? null : modelFault(config, agentId, body.model);
     if (unserved !== null) refuse('model', unserved);
@@ -96,7 +105,15 @@ export async function* readItems(
     if (named !== null) lastOf.set(named, n);
     return { n, customId, sessionKey, isOwnSession: named === null, afterN, body };
   };
-  for await (const raw of items) yield readOrRefuse(raw, placed);
+  for await (const raw of items) {
+    const read = readOrRefuse(raw, placed);
+    if (batch.scope !== null && 'n' in read && !read.isOwnSession && read.afterN === null) {
+      const missing = await findMissingSession(read.sessionKey, batch.scope, views);
+      if (missing !== null) throw notFound(missing);
+    }
+    if ('n' in read) refuseReceiver(batch.scope, read.body, `${raw.place}${raw.separator}`);
+    yield read;
+  }
 }
 
 /** Throws for a custom id that another item has. */

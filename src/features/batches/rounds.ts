@@ -220,6 +220,7 @@ async function feed(
         sessionId: await inbox.ensureSession({
           ...buildNewSession(canonicalSessionKey(sessionKey)),
           isConfined: body.isConfined === true,
+          root: isOwnSession ? batch.owner : null,
         }),
         messageId: newId<MessageId>(),
         body: JSON.stringify(input),

@@ -21,6 +21,7 @@ import {
 } from '../../api/route.ts';
 import * as schemas from './contract.ts';
 import { answerLines, answerList } from './answer-submission.ts';
+import { EVERYTHING } from '../../core/scope.ts';
 import { item } from '../../api/belongs.ts';
 import { isBatchSeen } from './views/batches.ts';
 
@@ -31,7 +32,8 @@ const shown = { 200: { description: 'The batch as it is now', schema: schemas.ba
 
 const postBatch = defineRoute({
   operationId: 'postBatches',
-  belongs: 'service',
+  // What its items name is found as they are read.
+  belongs: 'self',
   method: 'POST',
   path: '/v1/batches',
   summary:
@@ -49,7 +51,7 @@ const postBatch = defineRoute({
   async handle(request, { context }) {
     const { query, body, lines, principal, idempotency, headers } = request;
     const { dryRun, deliver, format, ...rest } = query;
-    const common = { createdBy: principal.name, idempotency, isDryRun: dryRun === 'true' };
+    const common = { principal, idempotency, isDryRun: dryRun === 'true' };
     if (lines !== null) {
       const settings = { ...rest, ...(deliver === undefined ? {} : { deliver: parseReceiver(deliver) }) };
       const isGzip = headers['content-encoding']?.trim().toLowerCase() === 'gzip';
@@ -71,12 +73,12 @@ function refuseQuery(rest: object): void {
 
 const getBatches = defineList({
   operationId: 'listBatches',
-  belongs: 'service',
+  belongs: 'list',
   path: '/v1/batches',
   summary: 'Batches, newest first',
   filter: schemas.batchFilter,
   shows: { description: 'A page of batches', item: schemas.batch },
-  list: ({ query }, page, { context }) => batches.list(context.views, query, page),
+  list: ({ query, principal: { scope } }, page, { context }) => batches.list(context.views, { ...query, scope }, page),
 });
 
 const getBatch = defineRead({
@@ -232,7 +234,7 @@ function refuse(result: BatchControl, id: string, done: string): void {
 }
 
 async function findBatch({ views }: ApiContext, id: string): Promise<schemas.BatchView> {
-  return requireFound(await batches.find(views, id), `batch ${id}`);
+  return requireFound(await batches.find(views, id, { scope: EVERYTHING }), `batch ${id}`);
 }
 
 export const routes: Route[] = [

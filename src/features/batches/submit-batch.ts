@@ -106,15 +106,18 @@ export async function estimateBatch(
   return read.kind === 'read' ? { kind: 'estimated', estimate } : read;
 }
 
-/** Reads and checks the items, and passes each to `keep` until the first fault. */
+/**
+ * Reads and checks the items, and passes each to `keep` until the first fault. Rejects with the
+ * `Problem` of an item that is outside of the caller's scope.
+ */
 async function forEachItem(
-  { config }: Service,
+  { config, views }: Service,
   { items, ...rules }: Pick<BatchSubmission, 'batch' | 'items' | 'format'>,
   keep: (item: ReadItem) => Promise<void>,
 ): Promise<{ kind: 'read'; count: number } | RefusedBatch> {
   const faults: ItemFault[] = [];
   let count = 0;
-  for await (const read of readItems(items, { config, ...rules })) {
+  for await (const read of readItems(items, { config, views, ...rules })) {
     if (faults.length >= FAULTS_MAX) continue;
     count += 1;
     if (count > config.limits.batchItems) return { kind: 'too_many' };

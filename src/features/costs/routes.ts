@@ -44,7 +44,7 @@ const STEPS_MAX = 5_000;
 
 const getUsage = defineRead({
   operationId: 'getUsage',
-  belongs: 'service',
+  belongs: 'agents',
   path: '/v1/usage',
   summary: 'Usage and cost by minute, hour or day in UTC, oldest first',
   query: z.strictObject({
@@ -57,7 +57,7 @@ const getUsage = defineRead({
     tag: tagText.optional().describe('Only turns with this tag, as `key:value`'),
   }),
   shows: { description: 'The intervals with usage', schema: usageReport },
-  async read({ query }, { context }) {
+  async read({ query, principal: { scope } }, { context }) {
     const { by = 'day', group = null } = query;
     const stepMs = STEP_MS[by];
     // A minute more: the clock of the database may be ahead.
@@ -72,7 +72,7 @@ const getUsage = defineRead({
         errors: [{ path: 'from', message: `expected at most ${STEPS_MAX} intervals` }],
       });
     }
-    const items = await viewUsage(context.views, { by, from, to, group, tags: query.tag });
+    const items = await viewUsage(context.views, { by, from, to, group, tags: query.tag, scope });
     return { items, simulated: items.some(({ simulated }) => simulated) };
   },
 });
@@ -83,7 +83,7 @@ const TOP_COSTS_MAX = 100;
 
 const getTopCosts = defineRead({
   operationId: 'getTopCosts',
-  belongs: 'service',
+  belongs: 'agents',
   path: '/v1/usage/top',
   summary: 'The most expensive turns, sessions and crons among the newest 10,000 turns of a time span',
   query: z.strictObject({
@@ -92,11 +92,11 @@ const getTopCosts = defineRead({
     tag: tagText.optional().describe('Only turns with this tag, as `key:value`'),
   }),
   shows: { description: 'The most expensive first', schema: topCosts },
-  async read({ query }, { context }) {
+  async read({ query, principal: { scope } }, { context }) {
     const dayAgoMs = context.clock.now().getTime() - STEP_MS.day;
     const from = query.from === undefined ? new Date(dayAgoMs) : new Date(query.from);
     const limit = Math.min(query.limit ?? TOP_COSTS_DEFAULT, TOP_COSTS_MAX);
-    return await viewTopCosts(context.views, { from, limit, tags: query.tag });
+    return await viewTopCosts(context.views, { from, limit, tags: query.tag, scope });
   },
 });
 

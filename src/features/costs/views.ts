@@ -2,6 +2,8 @@
 // snapshot both together are exact. Another view shows what cost the most of the newest turns.
 import type { TopCosts, UsageItem } from '../../contract/costs.ts';
 import type { Tags } from '../../core/input-options.ts';
+import { wholeAgents, type Scope } from '../../core/scope.ts';
+import { isSeenText } from '../../database/scope-sql.ts';
 import type { UsageGroup, UsageStep } from '../../core/prices.ts';
 import {
   SUMMED_SQL,
@@ -26,15 +28,21 @@ export interface UsageRequest {
   group: UsageGroup | null;
   /** Only turns with these tags, as long as they are kept. */
   tags?: Tags | undefined;
+  /**
+   * Only the usage of the agents of which it has everything. That is what these agents used, also as
+   * subagents of the sessions of others: the buckets know the agent whose turn it was, and no session.
+   */
+  scope: Scope;
 }
 
 const COLUMNS = [...USAGE_KEYS, ...USAGE_SUMS, 'is_simulated'].join(', ');
 
-const SHOWN_SQL = `steps as (
+/** `agents`: SQL of the only agents; null: all. */
+const shownSql = (agents: string): string => `steps as (
   select date_trunc($2, at, 'UTC') as starts_at,
     case $5 when 'agent' then agent_id when 'model' then model when 'lane' then lane when 'tier' then tier when 'kind' then kind end as name,
     bool_or(is_simulated) as is_simulated, ${SUMMED_SQL}
-  from used group by 1, 2
+  from used where ${agents}::text[] is null or agent_id = any (${agents}) group by 1, 2
 )
 select json_build_object('startsAt', ${isoSql('starts_at')}, 'group', name, 'turns', turns, 'failedTurns', failed_turns, 'calls', calls,
   'failures', failures, 'unpricedCalls', unpriced_calls, 'inputTokens', input_tokens, 'outputTokens', output_tokens,
@@ -44,12 +52,13 @@ select json_build_object('startsAt', ${isoSql('starts_at')}, 'group', name, 'tur
   'waitMs', wait_ms, 'turnMs', turn_ms, 'callMs', call_ms, 'firstChunkMs', first_chunk_ms, 'simulated', is_simulated) as item
 from steps where turns <> 0 or calls <> 0 or cost_micros <> 0 order by starts_at, name`;
 
-const usageValues = ({ by, from, to, group }: UsageRequest): unknown[] => [
+const usageValues = ({ by, from, to, group, scope }: UsageRequest): unknown[] => [
   by === 'minute' ? 'minute' : 'hour',
   by,
   from,
   to,
   group,
+  wholeAgents(scope),
 ];
 
 export const readUsage = viewQuery({
@@ -60,7 +69,7 @@ export const readUsage = viewQuery({
   union all
   select sign, at, ${COLUMNS} from (${usageOfEventsSql(UNREAD_EVENTS)}) as unread where date_trunc($1, at, 'UTC') >= $3 and date_trunc($1, at, 'UTC') < $4
 ),
-${SHOWN_SQL}`,
+${shownSql('$6')}`,
   values: usageValues,
   answer: (rows: { item: UsageItem }[]) => rows.map(({ item }) => item),
 });
@@ -68,11 +77,11 @@ ${SHOWN_SQL}`,
 // The roll-ups do not know of tags.
 export const readTaggedUsage = viewQuery({
   name: 'tagged-usage',
-  purpose: 'Read the same of the turns with tags ($6) that are kept.',
+  purpose: 'Read the same of the turns with tags ($7) that are kept.',
   text: `with used as (
-  select sign, at, ${COLUMNS} from (${usageOfJournalSql('t.tags @> $6::jsonb')}) as kept where date_trunc($1, at, 'UTC') >= $3 and date_trunc($1, at, 'UTC') < $4
+  select sign, at, ${COLUMNS} from (${usageOfJournalSql('t.tags @> $7::jsonb')}) as kept where date_trunc($1, at, 'UTC') >= $3 and date_trunc($1, at, 'UTC') < $4
 ),
-${SHOWN_SQL}`,
+${shownSql('$6')}`,
   values: (request: UsageRequest) => [...usageValues(request), JSON.stringify(request.tags)],
   answer: (rows: { item: UsageItem }[]) => rows.map(({ item }) => item),
 });
@@ -105,10 +114,11 @@ const SUM = `sum(cost_micros)::bigint as cost_micros, bool_or(is_simulated) as i
 export const viewTopCosts = viewQuery({
   name: 'top-costs',
   purpose:
-    'Read the turns, sessions and crons with the highest costs, `limit` ($3) of each, among the newest 10,000 turns that started at `from` ($2) or later and have the tags; their ids are at least $1.',
+    'Read the turns, sessions and crons with the highest costs, `limit` ($3) of each, among the newest 10,000 turns that started at `from` ($2) or later, have the tags, and are inside of a scope ($5); their ids are at least $1.',
   text: `with newest as materialized (
   select t.id, t.session_id, t.kind, t.model, t.started_at, coalesce(t.cost_micros, 0) as cost_micros, t.is_simulated
-  from holdfast.turns t where t.id >= $1 and ($4::jsonb is null or t.tags @> $4) order by t.id desc limit ${TURNS_READ_MAX}
+  from holdfast.turns t where t.id >= $1 and ($4::jsonb is null or t.tags @> $4)
+    and ${isSeenText('$5', 't.scope')} order by t.id desc limit ${TURNS_READ_MAX}
 ),
 recent as materialized (select * from newest where started_at >= $2),
 paid as materialized (select * from recent where cost_micros > 0),
@@ -121,7 +131,8 @@ of_crons as (
     -- The input of its tick: its own, or the one that it was started for.
     (select split_part(tick.cause_key, ':', 2)::uuid from holdfast.inbox i left join holdfast.charged_inputs c on c.message_id = i.id
       join holdfast.inbox tick on tick.id = coalesce(c.root_id, i.id)
-      where i.turn_id = paid.id and tick.cause_key like 'cron:%' order by i.seq limit 1) as cron_id
+      where i.turn_id = paid.id and tick.cause_key like 'cron:%'
+        and ${isSeenText('$5', 'tick.scope')} order by i.seq limit 1) as cron_id
   from paid
 ),
 top_crons as (
@@ -136,13 +147,14 @@ select
     'turns', turns, ${COST}) order by cost_micros desc, cron_id) from top_crons), '[]') as crons,
   (select count(*)::int from recent) as "turnsRead", (select count(*) = ${TURNS_READ_MAX} and bool_and(started_at >= $2) from newest) as "isCapped",
   (select coalesce(bool_or(is_simulated), false) from recent) as simulated`,
-  values: ({ from, limit, tags }: { from: Date; limit: number; tags?: Tags | undefined }) => [
+  values: ({ from, limit, tags, scope }: { from: Date; limit: number; tags?: Tags | undefined; scope: Scope }) => [
     // Ids begin with the time at which they were made, by a clock that may differ from that of the
     // database.
     idAt(from.getTime() - DAY_MS),
     from,
     limit,
     tags === undefined ? null : JSON.stringify(tags),
+    scope,
   ],
   // The statement always returns one row.
   answer([costs]: CostsRow[]): TopCosts {

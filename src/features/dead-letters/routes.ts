@@ -27,7 +27,7 @@ const groupKey = z.tuple([z.string(), z.string()]);
 
 const getDeadLetters = defineList({
   operationId: 'listDeadLetters',
-  belongs: 'service',
+  belongs: 'list',
   path: '/v1/dead-letters',
   summary: 'Dead letters by kind and error, each group with its newest letters',
   filter: {
@@ -36,8 +36,8 @@ const getDeadLetters = defineList({
   },
   shows: { description: 'A page of groups', item: deadLetterGroup },
   pages: { isKey: isGroupKey },
-  list: ({ query }, page, { context }) =>
-    listDeadLetterGroups(context.views, { state: query.state ?? 'open', code: query.code }, page),
+  list: ({ query: { state = 'open', code }, principal: { scope } }, page, { context }) =>
+    listDeadLetterGroups(context.views, { state, code, scope }, page),
 });
 
 function isGroupKey(text: string): boolean {

@@ -6,10 +6,18 @@ import { nameText } from '../../contract/queries.ts';
 import { externalCall, externalResult, type ExternalCallView } from '../../contract/external-tools.ts';
 import { acceptResult } from './use-cases.ts';
 import { parseToolCallId } from '../../core/tool-policy.ts';
+import type { FindMissing } from '../../api/belongs.ts';
+import { isTurnSeen } from '../../kernel/views/scope.ts';
 import { listWaitingCalls, viewExternalCall } from './views.ts';
 
-const missing = (id: string): Problem =>
-  notFound(`call ${id} of an external tool. GET /v1/tool-calls lists those that wait`);
+const nameOf = (id: string): string => `call ${id} of an external tool. GET /v1/tool-calls lists those that wait`;
+const missing = (id: string): Problem => notFound(nameOf(id));
+
+/** A call belongs to the session of its turn. */
+const itsTurn: FindMissing = async ({ params: { toolCallId: id = '' } }, scope, db) => {
+  const turnId = parseToolCallId(id)?.turnId;
+  return turnId !== undefined && (await isTurnSeen(db, turnId, scope)) ? null : nameOf(id);
+};
 
 async function findCall(context: ApiContext, id: string): Promise<ExternalCallView> {
   const found = await viewExternalCall(context.views, id);
@@ -19,7 +27,7 @@ async function findCall(context: ApiContext, id: string): Promise<ExternalCallVi
 
 const getCalls = defineList({
   operationId: 'listExternalCalls',
-  belongs: 'service',
+  belongs: 'list',
   path: '/v1/tool-calls',
   summary: 'Calls of external tools that wait for a result, oldest turn first',
   filter: {
@@ -28,12 +36,13 @@ const getCalls = defineList({
   },
   shows: { description: 'A page of calls', item: externalCall },
   pages: { isKey: (text) => parseToolCallId(text) !== null },
-  list: ({ query }, page, { context }) => listWaitingCalls(context.views, query, page),
+  list: ({ query: { tool }, principal: { scope } }, page, { context }) =>
+    listWaitingCalls(context.views, { tool, scope }, page),
 });
 
 const getCall = defineRead({
   operationId: 'getExternalCall',
-  belongs: 'service',
+  belongs: itsTurn,
   path: '/v1/tool-calls/{toolCallId}',
   summary: 'A call of an external tool, with its input',
   shows: { description: 'The call', schema: externalCall },
@@ -42,7 +51,7 @@ const getCall = defineRead({
 
 const postResult = defineEffect({
   operationId: 'answerExternalCall',
-  belongs: 'service',
+  belongs: itsTurn,
   path: '/v1/tool-calls/{toolCallId}/result',
   summary: 'Send the result of a call of an external tool. The first one holds; its turn continues',
   body: externalResult,

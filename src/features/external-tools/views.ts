@@ -3,6 +3,8 @@
 import type { ExternalCallView } from '../../contract/external-tools.ts';
 import { parseToolCallId, toolCallId } from '../../core/tool-policy.ts';
 import type { CallerCall } from '../../core/client-ids.ts';
+import type { Scope } from '../../core/scope.ts';
+import { isSeenText } from '../../database/scope-sql.ts';
 import { HOLD_CODES } from '../../core/statuses.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
@@ -42,13 +44,15 @@ export const readWaitingCalls = viewQuery({
 from holdfast.turns t join holdfast.tool_calls c on c.turn_id = t.id join holdfast.sessions s on s.id = t.session_id
 where t.ended_at is null and t.status in ('running', 'parked') and (t.status = 'running' or t.park_code in (${HOLD_CODES.map((code) => `'${code}'`).join(', ')}))
   and ${IS_HELD_SQL} and c.held_for = 'external_tool' and c.held_until > clock_timestamp() and ($tool::text is null or c.name = $tool)
+  and ${isSeenText('$scope', 't.scope')}
   and t.id >= $turnId and (c.turn_id, c.step, c.ordinal) > ($turnId, $step::int, $ordinal::int)
 order by t.id, c.step, c.ordinal limit $limit`,
-  values: ({ turnId, step, ordinal }: CallerCall, tool: string | null, limit: number) => ({
+  values: ({ turnId, step, ordinal }: CallerCall, { tool = null, scope }: CallFilter, limit: number) => ({
     turnId,
     step,
     ordinal,
     tool,
+    scope,
     limit,
   }),
   answer: (rows: (CallRow & CallerCall)[]) =>
@@ -58,17 +62,22 @@ order by t.id, c.step, c.ordinal limit $limit`,
     })),
 });
 
+interface CallFilter {
+  tool?: string | null | undefined;
+  scope: Scope;
+}
+
 /** Before the first call. */
 const START: CallerCall = { turnId: '00000000-0000-0000-0000-000000000000', step: 0, ordinal: 0 };
 
 /** A page of the calls that wait, oldest turn first. */
 export async function listWaitingCalls(
   db: ViewDatabase,
-  { tool = null }: { tool?: string | null | undefined },
+  filter: CallFilter,
   { after, limit }: PageRequest,
 ): Promise<Page<ExternalCallView>> {
   const place = after === null ? START : (parseToolCallId(after) ?? START);
-  return cutPage(await readWaitingCalls(db, place, tool, limit + 1), limit, ({ id }) => id);
+  return cutPage(await readWaitingCalls(db, place, filter, limit + 1), limit, ({ id }) => id);
 }
 
 /** The call; null: there is none with this id. */

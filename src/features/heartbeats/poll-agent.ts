@@ -20,7 +20,7 @@ const POLL_LEASE_MS = 10_000;
 export async function pollAgent(service: Service, agentId: string, idempotency: KeyedRequest | null): Promise<string> {
   const { config, database, publish } = service;
   const agent = agentOf(config, agentId);
-  const sessionId = await reachSession(service, canonicalSessionKey(`agent:${agentId}:main`));
+  const sessionId = await reachSession(service, { key: canonicalSessionKey(`agent:${agentId}:main`) });
   const id = newId<string>();
   // The owner of this one poll.
   const owner = newId<string>();

@@ -25,7 +25,10 @@ import { acceptMessage, reachSession } from '../../kernel/use-cases/accept-messa
 import { toTakenMessage } from '../../api/answer-stored.ts';
 import { findClientTurn, findKeyedMessage, readCallerCalls } from './views/turns.ts';
 import { sha256OfJson, idempotencyMismatch } from '../../api/idempotency-key.ts';
-import { fieldProblem, Problem } from '../../api/problem.ts';
+import { findMissingSession } from '../../api/belongs.ts';
+import { isInside, rootOfKey, type Scope } from '../../core/scope.ts';
+import { findRootOf, isMessageSeen, isTurnSeen } from '../../kernel/views/scope.ts';
+import { fieldProblem, notFound, Problem } from '../../api/problem.ts';
 import type { ApiContext } from '../../api/context.ts';
 import type { AnyRequest } from '../../api/route.ts';
 import { chooseModel, type ChosenModel } from './models.ts';
@@ -69,18 +72,23 @@ export async function beginCall(
   request: AnyRequest,
   { body, conversation, target }: RequestOfClient,
 ): Promise<BegunCall> {
-  const chosen = chooseModel(context.config, body.model, textHeader(request, 'x-holdfast-agent-id'));
+  const { owner, scope } = request.principal;
+  const agentId = textHeader(request, 'x-holdfast-agent-id');
+  const chosen = chooseModel(context.config, scope, { name: body.model, agentId });
   const mode = readChoice(request, 'x-holdfast-history', ['server', 'fork']);
   readChoice(request, 'x-holdfast-on-disconnect', ['continue', 'abort']);
   const { tools, toolChoice, isOwnToolForced, ...left } = chooseTools(context.config, chosen.agent, body.tools);
   const asked = { ...body, ignored: [...body.ignored, ...left.ignored] };
   if (conversation.fresh.kind === 'results')
-    return await beginResults(context, conversation.fresh.results, asked.ignored);
+    return await beginResults(context, scope, { results: conversation.fresh.results, ignored: asked.ignored });
   const keyed = await resolveKey(context, request);
   const { sampling, ignored } = chooseSampling(chosen, asked, toolChoice);
   // Before the history is compared: it contains the message of an equal request.
   const known = await findKeyedMessage(context.views, keyed);
   if (known?.isEqual === false) throw idempotencyMismatch();
+  // It may be that of a key with more, which this one replaces.
+  if (known !== null && scope !== null && !(await isMessageSeen(context.views, known.messageId, scope)))
+    throw notFound('answer to this Idempotency-Key');
   if (known !== null) return { messageId: known.messageId, afterStep: 0, isReplay: true, ignored };
   const place =
     (await target?.(keyed)) ??
@@ -92,6 +100,7 @@ export async function beginCall(
       conversation,
       mode,
     }));
+  await refuseOutsideTarget(context, scope, place);
   await refuseLateResults(context, place, conversation);
   const history = await findHistory(context, {
     target: place,
@@ -100,7 +109,7 @@ export async function beginCall(
     keyed,
   });
   const caller: CallerRequest = {
-    owner: request.principal.owner,
+    owner,
     ...given({ tools: tools?.length ? tools : undefined, isOwnToolForced }),
     ...(body.isParallel ? {} : { isParallel: false }),
     ...(body.maxTokens === undefined ? {} : { maxTokens: body.maxTokens }),
@@ -121,14 +130,17 @@ export async function beginCall(
     ...(conversation.instructions === null ? {} : { extraSystemPrompt: conversation.instructions }),
   };
   const { service } = context;
+  // Its own conversations belong to the key; a session that exists keeps its root.
+  const root = isInside(scope, history.key) ? null : rootOfKey(owner);
   // Before its message. Sent again, nothing is inserted.
   if (history.begin.entries.length > 0) {
-    const sessionId = await reachSession(service, history.key, channelOf(message));
+    const sessionId = await reachSession(service, { key: history.key, channel: channelOf(message), root });
     await beginHistory(service.database, sessionId, history.begin);
   }
   const accepted = await acceptMessage(service, {
     sessionKey: history.key,
     body: message,
+    root,
     idempotency: keyed,
     sentBy: parseKeyName(request.principal.name),
   });
@@ -148,6 +160,16 @@ async function resolveKey(
   const isRepeated = Number(headers['x-stainless-retry-count'] ?? 0) >= 1;
   const key = await keyOfClientRequest(context.service.database, { owner: principal.owner, sha256, scope }, isRepeated);
   return { scope, key, sha256 };
+}
+
+/**
+ * Throws `Problem` 404 for a session outside of the scope. One that there is not yet is inside when
+ * it will belong to the caller: its name is made of that of the caller.
+ */
+async function refuseOutsideTarget({ views }: ApiContext, scope: Scope, { key, isOwn }: Target): Promise<void> {
+  if (scope === null || (isOwn && (await findRootOf(views, key)) === null)) return;
+  const missing = await findMissingSession(key, scope, views);
+  if (missing !== null) throw notFound(missing);
 }
 
 /**
@@ -211,8 +233,8 @@ function chooseSampling(
 /** Gives a turn the results for which it waits. Results that it already has are kept. */
 async function beginResults(
   context: ApiContext,
-  results: readonly ClientResult[],
-  ignored: string[],
+  scope: Scope,
+  { results, ignored }: { results: readonly ClientResult[]; ignored: string[] },
 ): Promise<BegunCall> {
   const calls = results.map((result) => ({ ...result, call: parseCallerCallId(result.callId) }));
   const [first] = calls;
@@ -221,7 +243,8 @@ async function beginResults(
   );
   if (first?.call === null || first === undefined || stranger !== undefined) throw unknownCall(stranger?.callId ?? '');
   const { turnId, step } = first.call;
-  const turn = await findClientTurn(context.views, { turnId });
+  const isSeen = scope === null || (await isTurnSeen(context.views, turnId, scope));
+  const turn = isSeen ? await findClientTurn(context.views, { turnId }) : null;
   if (turn === null) throw unknownCall(first.callId);
   const open = await readCallerCalls(context.views, { turnId, step });
   const sent = new Set(calls.map(({ call }) => call?.ordinal));

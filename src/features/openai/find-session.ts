@@ -6,6 +6,8 @@ import { cutHead } from '../../core/text.ts';
 import type { SessionKey } from '../../core/ids.ts';
 import type { ApiContext } from '../../api/context.ts';
 import { parseSessionKey } from '../../api/parse-json.ts';
+import { findMissingSession } from '../../api/belongs.ts';
+import type { Scope } from '../../core/scope.ts';
 import { conflict } from '../../api/problem.ts';
 import type { AnyRequest } from '../../api/route.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
@@ -24,6 +26,8 @@ export interface Target {
   key: SessionKey;
   /** True when the request names a session, which may have a history; false: it gets a new one. */
   isNamed: boolean;
+  /** True for a key that is made of the owner of the request and a name that it gives. */
+  isOwn?: true;
   /** Its history, where that has been read. */
   stored?: StoredHistory;
 }
@@ -31,20 +35,28 @@ export interface Target {
 /** The session of a request that a header names, a user, or nothing. */
 export async function findTarget(
   context: ApiContext,
-  { principal: { owner } }: AnyRequest,
-  { agentId, named, user, ...asked }: AskedTarget & { agentId: string; named?: string; user: string | undefined },
+  { principal: { owner, scope } }: AnyRequest,
+  {
+    agentId,
+    named,
+    user,
+    ...asked
+  }: Omit<AskedTarget, 'scope'> & { agentId: string; named?: string; user: string | undefined },
 ): Promise<Target> {
   if (named !== undefined) return { key: parseSessionKey(named, 'x-holdfast-session-key'), isNamed: true };
   if (user === undefined) return freshTarget(`agent:${agentId}:openai:`, asked.keyed);
   const name: SessionName = { kind: 'user', agentId, owner, name: user };
   const whole = await ownTarget(context, name);
-  return context.config.openai.user === 'session' ? whole : await chatTarget(context, { whole, name }, asked);
+  return context.config.openai.user === 'session'
+    ? whole
+    : await chatTarget(context, { whole, name }, { ...asked, scope });
 }
 
 interface AskedTarget {
   keyed: KeyedRequest;
   conversation: Conversation;
   mode: 'server' | 'fork';
+  scope: Scope;
 }
 
 /**
@@ -55,12 +67,14 @@ interface AskedTarget {
 async function chatTarget(
   { views }: ApiContext,
   { whole, name }: { whole: Target; name: SessionName },
-  { keyed, conversation, mode }: AskedTarget,
+  { keyed, conversation, mode, scope }: AskedTarget,
 ): Promise<Target> {
   const prefix = `${ownKey(name)}:${hashText(firstWords(conversation)).slice(0, 16)}-`;
   const fresh = freshTarget(prefix, keyed);
   if (conversation.history.length === 0) return fresh;
-  const known = await findChats(views, { prefix, whole: whole.key });
+  const chats = await findChats(views, { prefix, whole: whole.key });
+  const missing = scope === null ? [] : await Promise.all(chats.map((one) => findMissingSession(one, scope, views)));
+  const known = chats.filter((_one, at) => (missing[at] ?? null) === null);
   for (const one of known) {
     const stored = await readSaid(views, one);
     if (isContinued(stored, conversation.history)) return { key: parseSessionKey(one, 'user'), isNamed: true, stored };
@@ -77,7 +91,7 @@ type SessionName = Omit<OwnName, 'nameSha'> & { name: string };
  */
 export async function ownTarget({ views }: ApiContext, { name, ...own }: SessionName): Promise<Target> {
   const earlier = await findEarlierSession(views, { ...own, nameSha: hashText(name) });
-  return { key: parseSessionKey(earlier ?? ownKey({ ...own, name }), own.kind), isNamed: true };
+  return { key: parseSessionKey(earlier ?? ownKey({ ...own, name }), own.kind), isNamed: true, isOwn: true };
 }
 
 function ownKey({ kind, agentId, owner, name }: SessionName): string {
@@ -86,7 +100,11 @@ function ownKey({ kind, agentId, owner, name }: SessionName): string {
 
 /** A new session, which a request with the same key finds again. */
 function freshTarget(prefix: string, keyed: KeyedRequest): Target {
-  return { key: parseSessionKey(`${prefix}${hashText(`${keyed.scope} ${keyed.key}`)}`, 'model'), isNamed: false };
+  return {
+    key: parseSessionKey(`${prefix}${hashText(`${keyed.scope} ${keyed.key}`)}`, 'model'),
+    isNamed: false,
+    isOwn: true,
+  };
 }
 
 /** Leaves room for the suffix of a fork's key. */

@@ -1,6 +1,11 @@
 // A response: the request that began it, and its current state.
 // The session of a response that names one is found here, too, and items that a request names.
 import { z } from 'zod';
+import type { FindMissing } from '../../api/belongs.ts';
+import type { Principal } from '../../api/key-ring.ts';
+import type { Scope } from '../../core/scope.ts';
+import type { ViewDatabase } from '../../database/page.ts';
+import { isMessageSeen } from '../../kernel/views/scope.ts';
 import type { AnyRequest, Api } from '../../api/route.ts';
 import { cutHead } from '../../core/text.ts';
 import type { ChatToolCall } from './rules/chat-objects.ts';
@@ -16,6 +21,14 @@ import { textHeader } from './begin-call.ts';
 import { forkAfter, ownTarget, type Target } from './find-session.ts';
 import { chooseModel } from './models.ts';
 import type { ResponseRequest } from './read-response.ts';
+
+/** A response belongs to the session of its message. */
+export const findMissingResponse: FindMissing = async ({ params: { responseId: id = '' } }, scope, db) =>
+  (await isResponseSeen(db, parseResponseId(id), scope)) ? null : `response ${cutHead(id, 100)}`;
+
+async function isResponseSeen(db: ViewDatabase, name: ResponseName | null, scope: Scope): Promise<boolean> {
+  return scope === null || (name !== null && (await isMessageSeen(db, name.messageId, scope)));
+}
 
 /** The response of an id. Throws `Problem` 404. */
 export async function findResponse(api: Api, id: string, { isSentWhole }: { isSentWhole: boolean }): Promise<Call> {
@@ -83,24 +96,30 @@ export async function conversationTarget(
   request: AnyRequest,
   { body, keyed }: { body: ResponseRequest; keyed: KeyedRequest },
 ): Promise<Target | null> {
+  const { owner, scope } = request.principal;
   if (body.conversation !== undefined) {
-    const { agent } = chooseModel(api.context.config, body.model, textHeader(request, 'x-holdfast-agent-id'));
-    const { owner } = request.principal;
+    const { agent } = chooseModel(api.context.config, scope, {
+      name: body.model,
+      agentId: textHeader(request, 'x-holdfast-agent-id'),
+    });
     return ownTarget(api.context, { kind: 'conversation', agentId: agent.id, owner, name: body.conversation });
   }
-  return body.previousId === undefined ? null : await afterResponse(api, body.previousId, keyed);
+  return body.previousId === undefined ? null : await afterResponse(api, { id: body.previousId, scope, keyed });
 }
 
 /**
  * The session of a response if nothing follows it there; otherwise a fork after its turn, the same
  * one for a request with the same key.
  */
-async function afterResponse(api: Api, id: string, keyed: KeyedRequest): Promise<Target> {
+async function afterResponse(
+  api: Api,
+  { id, scope, keyed }: { id: string; scope: Scope; keyed: KeyedRequest },
+): Promise<Target> {
   const { views } = api.context;
   const name = await knownName(api, id).catch((error: unknown) => {
     throw error instanceof Problem ? unknown('response', id, 'previous_response_id') : error;
   });
-  const turn = await findClientTurn(views, name);
+  const turn = (await isResponseSeen(views, name, scope)) ? await findClientTurn(views, name) : null;
   if (turn === null) throw unknown('response', id, 'previous_response_id');
   const { isNewest, lastEntryId } = await readNewest(views, turn);
   const key = parseSessionKey(turn.sessionKey, 'previous_response_id');
@@ -125,7 +144,7 @@ export async function withItems(api: Pick<Api, 'context'>, { principal, body }: 
   for (const [at, item] of input.entries()) {
     const { data } = reference.safeParse(item);
     if (data === undefined || (data.type !== 'item_reference' && 'role' in data)) items.push(item);
-    else items.push(await findItem(api, data.id, { owner: principal.owner, path: `input[${at}].id`, known }));
+    else items.push(await findItem(api, data.id, { principal, path: `input[${at}].id`, known }));
   }
   return { ...rest, input: items };
 }
@@ -138,12 +157,12 @@ interface ReadResponseItems {
 async function findItem(
   api: Pick<Api, 'context'>,
   id: string,
-  { owner, path, known }: { owner: string; path: string; known: Map<string, Promise<ReadResponseItems>> },
+  { principal, path, known }: { principal: Principal; path: string; known: Map<string, Promise<ReadResponseItems>> },
 ): Promise<object> {
   const name = parseItemId(id);
   if (name === null) throw unknown('item', id, path);
   const response = formatResponseId(name.response);
-  const reading = known.get(response) ?? readItems(api, name.response, owner);
+  const reading = known.get(response) ?? readItems(api, name.response, principal);
   known.set(response, reading);
   const { text, calls } = await reading;
   if (name.call === null && text !== '') return { type: 'message', role: 'assistant', content: text };
@@ -159,8 +178,9 @@ const NO_ITEMS: ReadResponseItems = { text: '', calls: [] };
 async function readItems(
   { context }: Pick<Api, 'context'>,
   name: ResponseName,
-  owner: string,
+  { owner, scope }: Principal,
 ): Promise<ReadResponseItems> {
+  if (!(await isResponseSeen(context.views, name, scope))) return NO_ITEMS;
   const turn = await findClientTurn(context.views, name);
   if (turn?.caller?.owner !== owner || (await isHiddenResponse(context.views, name))) return NO_ITEMS;
   const { text, calls } = await readOutput(context.views, turn, name.afterStep);

@@ -21,7 +21,7 @@ import type { ViewDatabase } from '../../database/page.ts';
 import { viewSession } from '../views/sessions.ts';
 import { carryOutCommand, findChatWord, storeChatWord, findModelFault } from './chat-commands.ts';
 import type { Service } from './service.ts';
-import { buildNewSession, SessionErasedError } from '../sessions/sessions.ts';
+import { buildNewSession, type NeededSession, SessionErasedError } from '../sessions/sessions.ts';
 import { patchSession, type SessionPatch } from '../sessions/patch-session.ts';
 
 /**
@@ -49,6 +49,8 @@ interface SentMessage {
   idempotency: KeyedRequest | null;
   /** The name of the API key that it came with; absent or null: a key without a name. */
   sentBy?: string | null;
+  /** See `NeededSession`; absent: the session belongs to its own key. */
+  root?: string | null;
   /** The header of its request. */
   traceparent?: string | undefined;
 }
@@ -58,10 +60,10 @@ interface SentMessage {
  * is known to be written.
  */
 export async function acceptMessage(service: Service, message: SentMessage): Promise<AcceptResult> {
-  const { sessionKey, body } = message;
+  const { sessionKey, body, root = null } = message;
   return (
     refuseMessage(service, message) ??
-    writeToSession(service, { key: sessionKey, channel: channelOf(body) }, (sessionId) =>
+    writeToSession(service, { key: sessionKey, channel: channelOf(body), root }, (sessionId) =>
       storeMessage(service, message, sessionId),
     )
   );
@@ -218,17 +220,19 @@ async function duplicateAnswer(views: ViewDatabase, id: string): Promise<Duplica
 /** How often the session is searched for when it is erased meanwhile. */
 const ATTEMPTS_MAX = 3;
 
+/** A session that an input reaches; the fields other than `key` are used only when it makes it. */
+type ReachedSession = Pick<NeededSession, 'key' | 'root'> & { channel?: string | null };
+
 /**
  * The id of the session; rejects with `UnknownAgentError` of the configuration. `channel`: where
  * its first input comes from.
  */
 export async function reachSession(
   { config, inbox }: Service,
-  key: SessionKey,
-  channel: string | null = null,
+  { key, channel, root = null }: ReachedSession,
 ): Promise<SessionId> {
   agentOf(config, agentIdOf(key));
-  return inbox.ensureSession(buildNewSession(key, channel));
+  return inbox.ensureSession({ ...buildNewSession(key, channel), root });
 }
 
 /**
@@ -237,11 +241,11 @@ export async function reachSession(
  */
 export async function writeToSession<Result>(
   service: Service,
-  session: { key: SessionKey; channel?: string | null },
+  session: ReachedSession,
   write: (sessionId: SessionId) => Promise<Result>,
 ): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
-    const sessionId = await reachSession(service, session.key, session.channel ?? null);
+    const sessionId = await reachSession(service, session);
     try {
       return await write(sessionId);
     } catch (error) {

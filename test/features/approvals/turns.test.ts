@@ -25,6 +25,7 @@ import { isFullForm, isLongForm } from '../../servers/test-form.ts';
 import { answerCall } from '../../turn/answer-calls.ts';
 import { runAndLose } from '../../turn/lose-worker.ts';
 import { createTurnRig, type TurnRig } from '../../turn/turn-rig.ts';
+import { EVERYTHING } from '../../../src/core/scope.ts';
 
 /** The keys with which the tools were run. */
 const runs: string[] = [];
@@ -63,7 +64,7 @@ const countRuns = (key: string): number => runs.filter((one) => one === key).len
 const views = () => rig.database.views;
 
 async function requestsOf(turnId: string): Promise<ApprovalView[]> {
-  const { items } = await approvals.list(views(), {}, { after: null, limit: 1000 });
+  const { items } = await approvals.list(views(), { scope: EVERYTHING }, { after: null, limit: 1000 });
   return items.filter((item) => item.turnId === turnId).toReversed();
 }
 
@@ -130,7 +131,10 @@ test('a call waits with its request in one commit, while the others of its answe
   expect(await worker.run(name)).toMatchObject({ kind: 'ended' });
   expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'answered', reply: 'done' });
   expect([countRuns(name), countRuns('free')]).toEqual([1, 1]);
-  expect(await approvals.find(views(), request.id)).toMatchObject({ status: 'approved', decidedBy: 'ada' });
+  expect(await approvals.find(views(), request.id, { scope: EVERYTHING })).toMatchObject({
+    status: 'approved',
+    decidedBy: 'ada',
+  });
   expect(await countEvents(rig, { turnId, type: 'approval.requested' })).toBe(1);
   expect(await countEvents(rig, { turnId, type: 'approval.decided' })).toBe(1);
 });
@@ -490,7 +494,7 @@ test('a request whose call does not wait any more is shown as cancelled, and not
   const asked = await ask('left');
   await abortSession(rig, { sessionKey: 'agent:main:left', keepQueued: false });
   await asked.worker.run('left');
-  expect(await approvals.find(views(), asked.request.id)).toMatchObject({ status: 'cancelled' });
+  expect(await approvals.find(views(), asked.request.id, { scope: EVERYTHING })).toMatchObject({ status: 'cancelled' });
   expect(await resultsOf(asked.turnId)).toContain('The call was not run.');
   await settleLeft(rig.database);
   const [row] = await readApprovals(rig, { id: asked.request.id }, 'status');

@@ -19,6 +19,7 @@ import type { ToolCall } from '../../../src/tools/tool.ts';
 import { readEntries } from '../../rows/entries.ts';
 import { withTestDatabase } from '../../servers/postgres.ts';
 import { createTurnRig } from '../../turn/turn-rig.ts';
+import { EVERYTHING } from '../../../src/core/scope.ts';
 
 const ENABLED = { tools: { gateway: { enabled: true } } };
 
@@ -39,7 +40,11 @@ async function gatewayRig(settings: object) {
     return JSON.stringify(entries.toSorted((a, b) => Number(a.createdAt) - Number(b.createdAt)).at(-1)?.content);
   };
   const approve = async (session: string) => {
-    const { items } = await approvals.list(rig.database.views, { status: 'open' }, { after: null, limit: 10 });
+    const { items } = await approvals.list(
+      rig.database.views,
+      { status: 'open', scope: EVERYTHING },
+      { after: null, limit: 10 },
+    );
     const [request] = items;
     if (request === undefined || items.length > 1) throw new Error(`There are ${items.length} requests.`);
     await decideApproval(rig.database, { id: request.id, status: 'approved', by: 'ada', note: null }, null);

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { approvals } from '../../../src/features/approvals/views.ts';
 import { listServers } from '../../../src/features/mcp/views.ts';
 import { counting, rigWith } from './mcp-rig.ts';
+import { EVERYTHING } from '../../../src/core/scope.ts';
 
 /** Turns with these servers, whose tools are all listed. */
 async function listedRig(...parts: Parameters<typeof rigWith>) {
@@ -60,7 +61,7 @@ test('policies and approvals judge an invocation by the name of its tool (G30, G
   const [add] = await rig.call([invoke('add')]);
   expect(add?.text).toMatch(/^nodes: tool: there is no tool "add"/);
   await rig.play([invoke('put')], 'main');
-  const { items } = await approvals.list(rig.database.views, {}, { after: null, limit: 10 });
+  const { items } = await approvals.list(rig.database.views, { scope: EVERYTHING }, { after: null, limit: 10 });
   expect(items).toMatchObject([{ tool: 'phone__put', status: 'open' }]);
   expect(await phone.runs()).toEqual([]);
 

@@ -20,6 +20,8 @@ export interface HungryBatch extends FedBatch, FeedingBatch {
   agentId: string;
   /** With `via: auto`: the items up to this number go first; null: they have ended. */
   probeTo: number | null;
+  /** The root of its items' own sessions, when it was made by a key with a scope; null: it was not. */
+  owner: string | null;
 }
 
 /**
@@ -32,7 +34,7 @@ export const readHungryBatches = literalQuery({
   name: 'hungry-batches',
   purpose: 'Read the batches that run, have room and have items that may be fed.',
   text: `select b.id, b.agent_id as "agentId", b.weight, fed.room, b.defaults, b.pilot, b.via, b.fallback, b.cache,
-  b.probe_to as "probeTo", b.choice, b.created_by as "createdBy",
+  b.probe_to as "probeTo", b.choice, b.created_by as "createdBy", b.owner,
   (extract(epoch from b.deadline_at) * 1000)::float8 as "deadlineMs"
 from holdfast.batches b
 -- Items that have been fed stand in the lane before those of every batch that comes later. So of a live batch no more wait for a worker than twice

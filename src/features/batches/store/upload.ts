@@ -4,6 +4,7 @@
 import type { AskedBatch, ItemDefaults } from '../rules/batch.ts';
 import type { SessionKey } from '../../../core/ids.ts';
 import type { MessageVia } from '../../../core/inbound.ts';
+import type { Scope } from '../../../core/scope.ts';
 import type { Database } from '../../../database/database.ts';
 import { startedCapsSql } from './batch-cap.ts';
 import { insertServiceEventsSql } from '../../../kernel/events/events.ts';
@@ -29,6 +30,10 @@ export interface NewBatch {
   fallback: 'live' | 'fail';
   cache: 'auto' | '1h' | '5m' | 'off';
   createdBy: string;
+  /** The root of what a key with a scope makes; null: it has none. */
+  owner: string | null;
+  /** What its items may be about. */
+  scope: Scope;
 }
 
 // Nothing reads its format, which may not be null.
@@ -36,9 +41,9 @@ export const beginUpload = literalQuery({
   name: 'begin-batch-upload',
   purpose: 'Make a batch that takes items and is not fed yet.',
   text: `insert into holdfast.batches (id, name, via, agent_id, defaults, concurrency, weight, pilot, max_failure_percent, max_cost_micros,
-  deadline_at, fallback, cache, format, created_by, model)
+  deadline_at, fallback, cache, format, created_by, owner, model)
 values ($id, $name, $via, $agentId, $defaults::json, $concurrency, $weight, $pilot, $maxFailurePercent, $maxCostMicros,
-  clock_timestamp() + $deadlineSeconds * interval '1 second', $fallback, $cache, 'ndjson', $createdBy, $model)
+  clock_timestamp() + $deadlineSeconds * interval '1 second', $fallback, $cache, 'ndjson', $createdBy, $owner, $model)
 on conflict (id) do nothing`,
   pool: 'views',
   values: (batch: NewBatch) => batch,

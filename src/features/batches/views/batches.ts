@@ -18,6 +18,7 @@ import { dollarsSql, tokenUsageSql } from '../../../kernel/sessions/cost-sql.ts'
 import { FOLLOW_UPS_SQL } from '../../../kernel/inbox/charged-inputs.ts';
 import { HIT_RATE_SQL } from '../../provider-batches/store/submissions.ts';
 import { isoSql } from '../../../kernel/sessions/session-facts.ts';
+import type { Scope } from '../../../core/scope.ts';
 import { listOf } from '../../../database/list-of.ts';
 import { LIVE_SQL } from '../../../kernel/views/why-sql.ts';
 import { viewQuery } from '../../../database/literal-query.ts';
@@ -89,12 +90,13 @@ const BATCH_COLUMNS = `b.id, b.name, b.status, b.outcome, b.pause_reason as "pau
     join holdfast.batch_hops h on h.batch_id = o.id and h.via = 'provider-batch' and h.live_micros > 0
   ) end as "batchShare"`;
 
-export const batches = listOf<{ status?: string | undefined }, BatchRow, BatchView>({
+export const batches = listOf<{ status?: string | undefined; scope: Scope }, BatchRow, BatchView>({
   name: 'list-batches',
   purpose: 'Read batches, newest first.',
   text: `select ${BATCH_COLUMNS}
 from holdfast.batches b`,
   filters: { status: 'b.status = $status' },
+  seenBy: 'b.owner',
   order: 'b.id desc',
   show: toBatch,
 });

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { cutHead } from '../../../core/text.ts';
 import { UPLOAD_HOURS, type AskedBatch } from '../../batches/rules/batch.ts';
+import type { Principal } from '../../../api/key-ring.ts';
 import { OPENAI_FORM } from '../error-shape.ts';
 import { batchObject, toLineErrors, type LineError } from '../rules/batch-objects.ts';
 import { formatClientBatchId, parseClientBatchId, parseFileId } from '../../../core/client-ids.ts';
@@ -49,7 +50,7 @@ const answers = { 200: { description: 'The batch', schema: batch } };
 
 const postBatch = defineEffect({
   operationId: 'createBatchForClients',
-  belongs: 'service',
+  belongs: 'list',
   path: '/openai/v1/batches',
   summary: 'Submit the lines of an uploaded file as a batch',
   isLong: true,
@@ -61,7 +62,8 @@ const postBatch = defineEffect({
     const hours = Number.parseInt(data.completion_window, 10);
     if (hours > HOURS_MAX) throw fieldProblem('completion_window', `expected at most ${HOURS_MAX}h`);
     const name = parseFileId(data.input_file_id);
-    const found = name?.kind === 'upload' ? await uploads.find(context.views, name.id) : null;
+    const found =
+      name?.kind === 'upload' ? await uploads.find(context.views, name.id, { scope: request.principal.scope }) : null;
     if (found === null)
       throw fieldProblem(
         'input_file_id',
@@ -72,28 +74,28 @@ const postBatch = defineEffect({
       asked: { inputFileId: found.id, endpoint, completionWindow, metadata },
       name: found.filename,
       deadlineSeconds: hours * SECONDS_PER_HOUR,
-      createdBy: request.principal.name,
+      principal: request.principal,
       idempotency: request.idempotency,
     });
   },
-  show: ({ batchId }, _request, { context }) => shown(context, batchId),
+  show: ({ batchId }, { principal }, { context }) => shown(context, batchId, principal),
 });
 
 interface Submission {
   asked: AskedBatch;
   name: string;
   deadlineSeconds: number;
-  createdBy: string;
+  principal: Principal;
   idempotency: KeyedRequest | null;
 }
 
 /** Submits the lines; when they are refused, their faults are stored instead. */
 async function submit(context: ApiContext, submission: Submission): Promise<{ batchId: string }> {
   const { config, service, views } = context;
-  const { asked, name, deadlineSeconds, createdBy, idempotency } = submission;
+  const { asked, name, deadlineSeconds, principal, idempotency } = submission;
   const tags = asked.metadata ?? {};
   const settings = { name: cutHead(name, 200), deadlineSeconds, tags };
-  const row = buildNewBatch(context, { settings, createdBy });
+  const row = buildNewBatch(context, { settings, principal });
   const { limits } = config;
   const reader = new LineReader(Readable.from(readFileParts(views, asked.inputFileId), { objectMode: false }), {
     isGzip: false,
@@ -130,7 +132,7 @@ function toErrors(result: RefusedBatch, itemsMax: number): LineError[] {
 
 const getBatches = defineRead({
   operationId: 'listBatchesForClients',
-  belongs: 'service',
+  belongs: 'list',
   path: '/openai/v1/batches',
   summary: 'The OpenAI-compatible batches, newest first',
   form: OPENAI_FORM,
@@ -142,40 +144,40 @@ const getBatches = defineRead({
       data: z.array(batch).describe('The batches of the page'),
     }),
   },
-  async read({ query }, { context }) {
+  async read({ query, principal: { scope } }, { context }) {
     const part = parseListPart(query, parseClientBatchId);
-    const page = await clientBatches.list(context.views, {}, part);
+    const page = await clientBatches.list(context.views, { scope }, part);
     return buildList(page, batchObject, ({ id }) => formatClientBatchId(id));
   },
 });
 
 const getBatch = defineRead({
   operationId: 'getBatchForClients',
-  belongs: 'service',
+  belongs: 'list',
   path: '/openai/v1/batches/{clientBatchId}',
   summary: 'An OpenAI-compatible batch with its progress',
   form: OPENAI_FORM,
   shows: answers[200],
-  read: ({ params }, { context }) => shown(context, parseId(params.clientBatchId)),
+  read: ({ params, principal }, { context }) => shown(context, parseId(params.clientBatchId), principal),
 });
 
 const cancelBatch = defineEffect({
   operationId: 'cancelBatchForClients',
-  belongs: 'service',
+  belongs: 'list',
   path: '/openai/v1/batches/{clientBatchId}/cancel',
   summary: 'Cancel a batch: items in flight finish, and the others are cancelled',
   form: OPENAI_FORM,
   answers,
-  async perform({ params, idempotency }, { context }) {
+  async perform({ params, principal, idempotency }, { context }) {
     const batchId = parseId(params.clientBatchId);
-    const asked = await shown(context, batchId);
+    const asked = await shown(context, batchId, principal);
     const command = { kind: 'cancel', stopsRunning: false } as const;
     const result = await controlBatch(context.service.database, { batchId, command, idempotency });
     if (result.kind !== 'done')
       throw conflict(`The batch is ${asked.status}. Only a batch in progress can be cancelled.`);
     return { batchId };
   },
-  show: ({ batchId }, _request, { context }) => shown(context, batchId),
+  show: ({ batchId }, { principal }, { context }) => shown(context, batchId, principal),
 });
 
 /** Throws `Problem` 404. */
@@ -185,8 +187,8 @@ function parseId(text: string): string {
 }
 
 /** Throws `Problem` 404. */
-async function shown({ views }: ApiContext, id: string): Promise<ReturnType<typeof batchObject>> {
-  const found = requireFound(await clientBatches.find(views, id), `batch ${formatClientBatchId(id)}`);
+async function shown({ views }: ApiContext, id: string, { scope }: Principal): Promise<ReturnType<typeof batchObject>> {
+  const found = requireFound(await clientBatches.find(views, id, { scope }), `batch ${formatClientBatchId(id)}`);
   return batchObject(found);
 }
 

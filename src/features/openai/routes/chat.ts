@@ -51,7 +51,7 @@ function printChunks(api: Api, body: ChatRequest, call: Call): Printer {
 
 const createChatCompletion = defineRoute({
   operationId: 'createChatCompletion',
-  belongs: 'service',
+  belongs: 'self',
   method: 'POST',
   path: '/v1/chat/completions',
   isAudited: false,

@@ -7,6 +7,8 @@ import { cutHead } from '../../../core/text.ts';
 import { OPENAI_FORM } from '../error-shape.ts';
 import { FILE_UPLOAD_HOURS, fileObject, type ClientBatch, type ClientFile } from '../rules/batch-objects.ts';
 import { formatFileId, parseFileId } from '../../../core/client-ids.ts';
+import type { Principal } from '../../../api/key-ring.ts';
+import { ownerOf } from '../../../core/scope.ts';
 import { newId } from '../../../ids.ts';
 import { removeFile, uploadFile } from '../client-files.ts';
 import { clientBatches, readFileParts, uploads } from '../views/files.ts';
@@ -26,7 +28,7 @@ const file = z.looseObject({
 
 const postFile = defineRoute({
   operationId: 'uploadFileForClients',
-  belongs: 'service',
+  belongs: 'self',
   method: 'POST',
   path: '/openai/v1/files',
   summary: 'Upload a file of lines for a batch, as multipart/form-data with purpose and file',
@@ -64,13 +66,13 @@ async function upload(
     boundTo: (sha256) => ({ filename, purpose: fields.get('purpose'), content: sha256 }),
     async perform(bind) {
       const id = newId<string>();
-      const newFile = { id, filename, purpose: 'batch', createdBy: principal.name };
+      const newFile = { id, filename, purpose: 'batch', createdBy: principal.name, owner: ownerOf(principal) };
       if (!(await uploadFile(service, newFile, sent, () => bind(hash.digest('hex'))))) throw late();
       return { fileId: id };
     },
     answer: async ({ fileId }) => ({
       status: 200,
-      body: fileObject(requireFound(await uploads.find(views, fileId), `file ${fileId}`)),
+      body: fileObject(requireFound(await uploads.find(views, fileId, { scope: principal.scope }), `file ${fileId}`)),
     }),
   });
 }
@@ -99,7 +101,7 @@ function checkFields(fields: ReadonlyMap<string, string>): void {
 
 const getFiles = defineRead({
   operationId: 'listFilesForClients',
-  belongs: 'service',
+  belongs: 'list',
   path: '/openai/v1/files',
   summary: 'The uploaded files, newest first',
   form: OPENAI_FORM,
@@ -111,35 +113,36 @@ const getFiles = defineRead({
       data: z.array(file).describe('The files of the page'),
     }),
   },
-  async read({ query }, { context }) {
+  async read({ query, principal: { scope } }, { context }) {
     const part = parseListPart(query, (text) => parseFileId(text)?.id ?? null);
     const isBatch = (query.purpose ?? 'batch') === 'batch';
-    const page = isBatch ? await uploads.list(context.views, {}, part) : { items: [], next: null };
+    const page = isBatch ? await uploads.list(context.views, { scope }, part) : { items: [], next: null };
     return buildList(page, (one) => fileObject(one), formatFileId);
   },
 });
 
 const getFile = defineRead({
   operationId: 'getFileForClients',
-  belongs: 'service',
+  belongs: 'list',
   path: '/openai/v1/files/{fileId}',
   summary: 'A file: an upload, or the output of a batch',
   form: OPENAI_FORM,
   shows: { description: 'The file', schema: file },
-  read: async ({ params }, { context }) => fileObject((await fileOf(context, params.fileId)).file),
+  read: async ({ params, principal }, { context }) =>
+    fileObject((await fileOf(context, params.fileId, principal)).file),
 });
 
 const getContent = defineRoute({
   operationId: 'getFileContentForClients',
-  belongs: 'service',
+  belongs: 'list',
   method: 'GET',
   path: '/openai/v1/files/{fileId}/content',
   summary: 'The content of a file; the content of an output file is generated from the items of its batch',
   isLong: true,
   form: OPENAI_FORM,
   answers: { 200: { description: 'The bytes', contentType: 'application/octet-stream' } },
-  async handle({ params }, { context }) {
-    const { file: found, batch } = await fileOf(context, params.fileId);
+  async handle({ params, principal }, { context }) {
+    const { file: found, batch } = await fileOf(context, params.fileId, principal);
     const body =
       batch === null || found.kind === 'upload'
         ? Readable.from(readFileParts(context.views, found.id), { objectMode: false })
@@ -157,7 +160,7 @@ const getContent = defineRoute({
 
 const deleteFile = defineRoute({
   operationId: 'deleteFileForClients',
-  belongs: 'service',
+  belongs: 'list',
   method: 'DELETE',
   path: '/openai/v1/files/{fileId}',
   summary: 'Delete an uploaded file; batches that were created from it stay',
@@ -172,8 +175,8 @@ const deleteFile = defineRoute({
       }),
     },
   },
-  async handle({ params: { fileId } }, { context }) {
-    const { file: found } = await fileOf(context, fileId);
+  async handle({ params: { fileId }, principal }, { context }) {
+    const { file: found } = await fileOf(context, fileId, principal);
     if (found.kind !== 'upload')
       throw conflict(
         'The output of a batch is generated from its items and cannot be deleted. Delete the batch instead.',
@@ -184,14 +187,18 @@ const deleteFile = defineRoute({
 });
 
 /** Throws `Problem` 404. */
-async function fileOf({ views }: ApiContext, text: string): Promise<{ file: ClientFile; batch: ClientBatch | null }> {
+async function fileOf(
+  { views }: ApiContext,
+  text: string,
+  { scope }: Principal,
+): Promise<{ file: ClientFile; batch: ClientBatch | null }> {
   const name = requireFound(parseFileId(text), `file ${cutHead(text, 100)}`);
   const { id, kind } = name;
   if (kind === 'upload') {
-    const found = await uploads.find(views, id);
+    const found = await uploads.find(views, id, { scope });
     if (found !== null) return { file: found, batch: null };
   } else {
-    const batch = await clientBatches.find(views, id);
+    const batch = await clientBatches.find(views, id, { scope });
     const { endedAt = null } = batch?.batch ?? {};
     if (batch !== null && endedAt !== null) return { file: buildOutput(batch, kind, endedAt), batch };
   }

@@ -21,7 +21,7 @@ function toModel(id: string): z.output<typeof model> {
 
 const listModels = defineRoute({
   operationId: 'listModels',
-  belongs: 'service',
+  belongs: 'list',
   method: 'GET',
   path: '/v1/models',
   summary: 'The names that OpenAI-compatible requests can use as model',
@@ -35,21 +35,21 @@ const listModels = defineRoute({
       }),
     },
   },
-  async handle(_request, { context }) {
-    return { status: 200, body: { object: 'list', data: modelNames(context.config).map(toModel) } };
+  async handle({ principal: { scope } }, { context }) {
+    return { status: 200, body: { object: 'list', data: modelNames(context.config, scope).map(toModel) } };
   },
 });
 
 const getModel = defineRoute({
   operationId: 'getModel',
-  belongs: 'service',
+  belongs: 'list',
   method: 'GET',
   path: '/v1/models/{model}',
   summary: 'A name that OpenAI-compatible requests can use as model, or a model of a provider',
   form: OPENAI_FORM,
   answers: { 200: { description: 'The model', schema: model } },
-  async handle({ params }, { context }) {
-    const { agent } = chooseModel(context.config, params.model, undefined);
+  async handle({ params, principal: { scope } }, { context }) {
+    const { agent } = chooseModel(context.config, scope, { name: params.model });
     return { status: 200, body: { ...toModel(params.model), agent: agent.id } };
   },
 });

@@ -22,6 +22,7 @@ import { readResponse } from '../read-response.ts';
 import {
   buildIdentity,
   conversationTarget,
+  findMissingResponse,
   removeResponse,
   findResponse,
   readState,
@@ -78,7 +79,7 @@ function printEvents(api: Api, call: Call, after: number): Printer {
 
 const createResponse = defineRoute({
   operationId: 'createResponse',
-  belongs: 'service',
+  belongs: 'self',
   method: 'POST',
   path: '/v1/responses',
   isAudited: false,
@@ -96,7 +97,7 @@ const text = z.string().optional();
 
 const getResponse = defineRoute({
   operationId: 'getResponse',
-  belongs: 'service',
+  belongs: findMissingResponse,
   method: 'GET',
   path: '/v1/responses/{responseId}',
   summary: 'A response, or its events from the beginning or after a given event',
@@ -120,7 +121,7 @@ const getResponse = defineRoute({
 
 const deleteResponse = defineRoute({
   operationId: 'deleteResponse',
-  belongs: 'service',
+  belongs: findMissingResponse,
   method: 'DELETE',
   path: '/v1/responses/{responseId}',
   summary: 'Hide a response; its messages stay in the session',
@@ -143,7 +144,7 @@ const deleteResponse = defineRoute({
 
 const cancelResponse = defineEffect({
   operationId: 'cancelResponse',
-  belongs: 'service',
+  belongs: findMissingResponse,
   path: '/v1/responses/{responseId}/cancel',
   summary: 'Abort the turn of a response',
   isLong: true,

@@ -19,7 +19,7 @@ const TRIMMED_MAX = 20;
 const TRIM_AFTER_MS = 60_000;
 
 /** A file before its first part. */
-export type NewFile = Pick<typeof clientFiles.$inferInsert, 'id' | 'filename' | 'purpose' | 'createdBy'>;
+export type NewFile = Pick<typeof clientFiles.$inferInsert, 'id' | 'filename' | 'purpose' | 'createdBy' | 'owner'>;
 
 const idOf = { id: clientFiles.id };
 

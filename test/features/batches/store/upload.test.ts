@@ -8,6 +8,7 @@ import { readBatchItems, readBatches } from '../../../rows/batches.ts';
 import { readClientFileParts } from '../../../rows/client-files.ts';
 import { shareAmongTests } from '../../../servers/share-among-tests.ts';
 import { createStoreRig, type StoreRig } from '../../../store/store-rig.ts';
+import { EVERYTHING } from '../../../../src/core/scope.ts';
 
 let rig: StoreRig;
 
@@ -31,6 +32,8 @@ const UPLOAD: Omit<NewBatch, 'id'> = {
   fallback: 'live',
   cache: 'auto',
   createdBy: 'admin',
+  owner: null,
+  scope: EVERYTHING,
 };
 
 const item = {

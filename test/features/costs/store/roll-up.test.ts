@@ -31,6 +31,7 @@ import { withTestDatabase } from '../../../servers/postgres.ts';
 import { shareAmongTests } from '../../../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from '../../../turn/turn-rig.ts';
 import { rollUpAll } from '../../../store/roll-up-all.ts';
+import { EVERYTHING } from '../../../../src/core/scope.ts';
 
 const EVER = { from: new Date(0), to: new Date(Date.now() + 86_400_000) };
 
@@ -74,7 +75,7 @@ async function playAll(): Promise<void> {
 }
 
 const byGroup = (group: UsageGroup | null = null, by: 'hour' | 'day' | 'minute' = 'day') =>
-  viewUsage(views, { by, group, ...EVER });
+  viewUsage(views, { by, group, scope: EVERYTHING, ...EVER });
 
 /** The same sums from the rows, by model. */
 async function journalByModel(): Promise<Record<string, unknown>[]> {
