@@ -73,7 +73,7 @@ const onlyInLongForm = globSync(
     'test/requests/!(system-prompt|user-prompt).test.ts',
     'test/servers/postgres-proxy.test.ts',
     'test/service/!(every-input-is-a-job|publish|reprice-past-calls).test.ts',
-    'test/store/{cheap-statistics,list-plans}.test.ts',
+    'test/store/{cheap-statistics,list-plans,scope-plans}.test.ts',
     'test/tools/{process-guard,process-tool,sandbox-canaries}.test.ts',
     'test/turn/{changing-models,collected-length,compaction,crash-loop,hostile-provider,keys-of-many,large-messages}.test.ts',
     'test/turn/{model-outage,stream-handling}.test.ts',

@@ -69,7 +69,7 @@ async function workerOf(
   { turnId }: StreamedEvent,
 ): Promise<DemoProcess> {
   const { worker } = await stage.read<TurnView>(`/v1/turns/${turnId}`);
-  const found = workers.find(({ pid }) => worker.split(':').includes(String(pid)));
+  const found = workers.find(({ pid }) => worker?.split(':').includes(String(pid)));
   if (found === undefined) throw new Error(`${worker} is none of the workers of this demo`);
   return found;
 }

@@ -117,7 +117,7 @@ const BESIDE_THE_CATALOGUE = [
 const SENT = /^[A-Z_]+(?:\[.*\])?\.prepared\(|^query(?:, answer)?\)/;
 
 /** What a view composes of pieces. */
-const COMPOSED = /^(?:sql`|last\)|matchingSql\(|await \w+Query\()/;
+const COMPOSED = /^(?:sql`|last\)|matchingSql\(|(?:await )?\w+Query\()/;
 
 test('what is sent is in the catalogue, but for composed views, and for what a connection needs', () => {
   const beside = sources().flatMap(({ file, text }) => {

@@ -22,6 +22,8 @@ const OF_SQL = [
   'test/statements.test.ts',
   'test/store/event-ids.test.ts',
   'test/store/migrate.test.ts',
+  'test/features/keys/label-rows.test.ts',
+  'test/features/keys/routes.test.ts',
   'test/features/retention/tables.test.ts',
   'test/store/retry-turn.test.ts',
   'test/workers/reconciler.test.ts',

@@ -191,6 +191,10 @@ export class EventTail {
  * `id`, `event` and one line of `data`: `{type, sessionKey, turnId, at, ...}`. Ends with the blank
  * line that dispatches it.
  */
-export function formatFrame({ id, type, sessionKey, turnId, at, data }: EventRow): string {
-  return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify({ ...data, type, sessionKey, turnId, at })}\n\n`;
+export function formatFrame(
+  { id, type, sessionKey, turnId, at, data }: EventRow,
+  show: (shown: object) => unknown = (shown) => shown,
+): string {
+  const shown = show({ ...data, type, sessionKey, turnId, at });
+  return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(shown)}\n\n`;
 }

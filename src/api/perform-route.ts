@@ -6,6 +6,7 @@ import type { Answer } from './answer.ts';
 import { type KeyRole, mayAct } from '../core/key-role.ts';
 import { describeScope, EVERYTHING } from '../core/scope.ts';
 import { refuseOutside, refuseReceiver } from './belongs.ts';
+import { hideOutside } from './hide-names.ts';
 import type { Principal } from './key-ring.ts';
 import { Problem, answerWithin } from './problem.ts';
 import { cutHead } from '../core/text.ts';
@@ -65,7 +66,10 @@ export async function performRoute(route: Route, { request, reply, principal }: 
   const parsed = parseRequest(route, request, reply, principal ?? ANONYMOUS);
   const handle = () => route.handle(parsed, own);
   const answering = principal === null ? handle() : audited(route, parsed, api.context.service, handle);
-  return await (route.isLong === true ? answering : answerWithin(answering, REQUEST_MS_MAX, LATE));
+  const handled = await (route.isLong === true ? answering : answerWithin(answering, REQUEST_MS_MAX, LATE));
+  if (handled === ANSWERED || principal === null) return handled;
+  const { schema } = route.answers[handled.status] ?? {};
+  return { ...handled, body: await hideOutside(schema, handled.body, principal, api.context.reads) };
 }
 
 /** Throws `Problem` 403 unless a key with the role may use a route that needs the other. */

@@ -2,6 +2,7 @@
 // with the server, closed with it. Admission bounds what is in flight, and readiness checks what
 // the API depends on.
 import { shareFor, shareNext } from '../coalesce.ts';
+import { EVERYTHING } from '../core/scope.ts';
 import { readEvents } from '../kernel/views/events.ts';
 import { viewSettlements } from '../kernel/views/turns.ts';
 import { pingDatabase, READ_ONLY } from '../kernel/views/database.ts';
@@ -43,7 +44,7 @@ export function createServices(context: ApiContext, parts: readonly ApiPart[], o
     outages,
     waitingMax: config.limits.waitingRequests,
   });
-  const tail = new EventTail({ read: (page) => readEvents(views, {}, page), wake, outages });
+  const tail = new EventTail({ read: (page) => readEvents(views, { scope: EVERYTHING }, page), wake, outages });
   const streams = new EventStreams(config.limits.eventStreams);
   const monotonic = (): number => context.clock.monotonicMs();
   const admission = new Admission({

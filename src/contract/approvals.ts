@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { APPROVAL_STATUSES } from '../features/approvals/rules.ts';
 import { iso, sessionTitle, text, uuid } from './fields.ts';
+import { guardedName } from './guarded.ts';
 
 const NOTE_CHARS_MAX = 2_000;
 
@@ -24,7 +25,7 @@ export const approval = z.strictObject({
     .describe('The conditions of the rule that hold; `rule`: the rule has none; `tool`: no rule, the tool itself'),
   requestedAt: iso.describe('When the call was made'),
   expiresAt: iso.describe('From when it is denied'),
-  decidedBy: text.nullable().describe('Who decided; null: no one did'),
+  decidedBy: guardedName('Who decided; null: no one did'),
   decidedAt: iso.nullable().describe('When it was decided, or ended otherwise; null: it is open'),
   note: text.nullable().describe('What the person said who decided; null: nothing'),
 });

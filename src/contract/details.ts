@@ -7,6 +7,7 @@ import { RUN_STATUSES } from '../features/subagents/contract.ts';
 import { toolCall } from './tool-calls.ts';
 import { MESSAGE_KINDS, systemEvent } from './views.ts';
 import { text, flag, uuid, iso, count, sessionKey, createdAt, endedAt, tokens } from './fields.ts';
+import { guarded } from './guarded.ts';
 
 const used = z.strictObject({ tokens: tokens.describe('The tokens of its calls'), ...costOf, simulated });
 
@@ -87,7 +88,10 @@ export const turnInputs = z.strictObject({
             turnId: uuid.nullable().describe('The turn that sent it, spawned the session, or failed; null: not known'),
             sessionKey: text
               .nullable()
-              .describe('The session of that turn, or of the subagent that ended; null: not known'),
+              .describe(
+                'The session of that turn, or of the subagent that ended; null: not known, or hidden from a key with a scope',
+              )
+              .register(guarded, { as: 'session' }),
             messageId: uuid
               .nullable()
               .describe('The message that it repeats or follows; null: none, or it was deleted'),

@@ -12,6 +12,7 @@ import { usage } from './views.ts';
 import { score } from './scores.ts';
 import { worker } from './workers.ts';
 import { text, flag, amount, uuid, count } from './fields.ts';
+import { guardedName } from './guarded.ts';
 
 const messageId = uuid.describe('The id of the message');
 const batchId = uuid.describe('The id of the batch');
@@ -147,7 +148,7 @@ const FIELDS = {
     approvalId: uuid.describe('The id of the request'),
     tool: text.describe('The tool that would run'),
     status: text.describe('How it was decided, or ended otherwise'),
-    decidedBy: text.nullable().describe('Who decided; null: no one did'),
+    decidedBy: guardedName('Who decided; null: no one did'),
   },
   'steer.injected': { messageIds: z.array(uuid).describe('The messages that joined the running turn') },
   'compaction.started': {

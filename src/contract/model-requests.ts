@@ -4,11 +4,14 @@ import { z } from 'zod';
 import type { RequestPart } from '../kernel/rules/request-parts.ts';
 import { entry } from './transcripts.ts';
 import { text, flag, uuid, count } from './fields.ts';
+import { guarded } from './guarded.ts';
 
 const requestPart = z.strictObject({
   path: text.describe('Where it stands in the body: system[0], tools[3], messages[4].content[1]'),
   name: text.describe('A section, a tool, a part of a prompt, or the type of a block'),
-  origin: text.describe('Whose words it holds: holdfast, configuration, sender, tool:<name>, plugin:<id>, model'),
+  origin: text
+    .describe('Whose words it holds: holdfast, configuration, sender, tool:<name>, plugin:<id>, model')
+    .register(guarded, { as: 'origin' }),
   trust: z.enum(['trusted', 'untrusted', 'model']).describe("Whose words it has: the operator's, others', the model's"),
   tokens: count.describe('Its estimated tokens'),
   cacheMarker: flag.describe('Whether the provider is asked to keep everything up to here in its cache'),

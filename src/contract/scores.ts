@@ -1,6 +1,7 @@
 // Scores: what people think of turns, as the API takes and shows it.
 import { z } from 'zod';
 import { createdAt, flag, iso, sessionKey, text, uuid } from './fields.ts';
+import { guarded } from './guarded.ts';
 import { VALUES } from './queries.ts';
 
 const NAME_CHARS_MAX = 100;
@@ -28,7 +29,12 @@ export const score = z.strictObject({
   score: text.describe(NAME),
   value: value.describe('What the person says: a number, true or false, or a text'),
   note: text.nullable().describe('What the person wrote; null: nothing'),
-  by: text.describe('Who judged: the name of the API key, the `by` of the request, or the person in a chat'),
+  by: text
+    .nullable()
+    .describe(
+      'Who judged: the name of the API key, the `by` of the request, or the person in a chat; null: another key, hidden from a key with a scope',
+    )
+    .register(guarded, { as: 'author' }),
   source: text.describe('`api`, or the channel in which a person reacted with 👍 or 👎'),
   createdAt,
   updatedAt: iso.describe('When its author changed it last'),

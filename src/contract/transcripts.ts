@@ -5,6 +5,7 @@ import { AUTHOR_KINDS } from '../core/words.ts';
 import { message, session, turn, why } from './views.ts';
 import { text, flag, uuid, iso, count, sessionKey, createdAt, startedAt, endedAt } from './fields.ts';
 import { waitsFor } from './tool-calls.ts';
+import { guarded } from './guarded.ts';
 
 const CALL_STATES = ['running', 'waiting', 'interrupted', 'done', 'failed', 'unknown', 'skipped'] as const;
 
@@ -52,7 +53,9 @@ export const entry = z.strictObject({
     .array(
       z.strictObject({
         name: text.describe('The section or the part of a message that it is'),
-        origin: text.describe('Whose words it holds: holdfast, configuration, sender, tool:<name>, plugin:<id>'),
+        origin: text
+          .describe('Whose words it holds: holdfast, configuration, sender, tool:<name>, plugin:<id>')
+          .register(guarded, { as: 'origin' }),
         trust: z.enum(['trusted', 'untrusted']).describe('Whether the agent may follow it, or treats it as data'),
         start: count.describe('The position of its first UTF-16 code unit in the text'),
         end: count.describe('The position after its last UTF-16 code unit in the text'),

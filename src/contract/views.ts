@@ -26,6 +26,7 @@ import {
   endedAt,
   tokens,
 } from './fields.ts';
+import { guarded, guardedName } from './guarded.ts';
 import { score } from './scores.ts';
 import { toolCall } from './tool-calls.ts';
 
@@ -39,13 +40,17 @@ export const MESSAGE_KINDS = [
   'compaction',
 ] as const;
 
-export const why = z.strictObject({
-  code: text.describe('The reason, for programs'),
-  text: text.describe('The reason, for people'),
-  since: iso.describe('When it began to wait for this reason'),
-  until: iso.nullable().describe('When the wait ends at the latest; null: not known'),
-  by: text.nullable().describe('The name of what it waits for; null: it has no name'),
-}) satisfies z.ZodType<Why>;
+export const why = z
+  .strictObject({
+    code: text.describe('The reason, for programs'),
+    text: text.describe('The reason, for people'),
+    since: iso.describe('When it began to wait for this reason'),
+    until: iso.nullable().describe('When the wait ends at the latest; null: not known'),
+    by: text
+      .nullable()
+      .describe('The name of what it waits for; null: it has no name, or is hidden from a key with a scope'),
+  })
+  .register(guarded, { as: 'why' }) satisfies z.ZodType<Why>;
 
 export const message = z.strictObject({
   id: uuid.describe('The id of the message'),
@@ -126,8 +131,8 @@ export const sessionDetails = session.extend({
   failure: failure.nullable().describe('How its newest turn failed; null: it did not fail'),
   lock: z
     .strictObject({
-      holder: text.describe('The name of the process'),
-      title: text.describe('The process for people: its host and its number'),
+      holder: guardedName('The name of the process'),
+      title: guardedName('The process for people: its host and its number'),
       until: iso.describe('When its lease ends unless it is renewed; in the past if the process has crashed'),
     })
     .nullable()
@@ -200,38 +205,40 @@ export const step = z.strictObject({
 });
 export type StepView = z.output<typeof step>;
 
-export const span = z.strictObject({
-  kind: z
-    .enum([
-      'accept',
-      'gather',
-      'lock.wait',
-      'queue.wait',
-      'prompt.assemble',
-      'rate.wait',
-      'provider.wait',
-      'worker.lost',
-      'model.call',
-      'compaction',
-      'tool.exec',
-      'deliver',
-      'announce',
-    ])
-    .describe('What took the time'),
-  name: text.describe('The name of the model, the tool or the channel, or of the wait'),
-  n: count.nullable().describe('The number of the call or the step; null: it has none'),
-  startedAt,
-  endedAt,
-  status: z
-    .enum(['ok', 'failed', 'aborted', 'intent', 'waiting', 'done', 'unknown', 'skipped'])
-    .exactOptional()
-    .describe('How the model call or the tool call ended; absent for everything else'),
-});
+export const span = z
+  .strictObject({
+    kind: z
+      .enum([
+        'accept',
+        'gather',
+        'lock.wait',
+        'queue.wait',
+        'prompt.assemble',
+        'rate.wait',
+        'provider.wait',
+        'worker.lost',
+        'model.call',
+        'compaction',
+        'tool.exec',
+        'deliver',
+        'announce',
+      ])
+      .describe('What took the time'),
+    name: text.describe('The name of the model, the tool or the channel, or of the wait'),
+    n: count.nullable().describe('The number of the call or the step; null: it has none'),
+    startedAt,
+    endedAt,
+    status: z
+      .enum(['ok', 'failed', 'aborted', 'intent', 'waiting', 'done', 'unknown', 'skipped'])
+      .exactOptional()
+      .describe('How the model call or the tool call ended; absent for everything else'),
+  })
+  .register(guarded, { as: 'span' });
 export type SpanView = z.output<typeof span>;
 
 const attempt = z.strictObject({
   attempt: count.describe('The number of the attempt, counted from 1'),
-  worker: text.describe('The process that ran the attempt'),
+  worker: guardedName('The process that ran the attempt'),
   epoch: count.describe('The fencing token of the lock in the attempt'),
   claimedAt: iso.describe('When a worker claimed the session for the turn'),
   endedAt: iso.nullable().describe('When it ended; null: it has not, or that is not known'),
@@ -248,7 +255,7 @@ export type AttemptView = z.output<typeof attempt>;
 export const turnTitle = text.describe(
   'What it answers, in one line: the beginning of its first message, the name of its cron, or what ended',
 );
-const workerTitle = text.describe('The same for people: its host and its number');
+const workerTitle = guardedName('The same for people: its host and its number');
 
 export const turn = z.strictObject({
   id: uuid.describe('The id of the turn'),
@@ -266,7 +273,7 @@ export const turn = z.strictObject({
   previousTurnId: uuid.nullable().exactOptional().describe('The previous turn; null: none; absent when `attempts` is'),
   nextTurnId: uuid.nullable().exactOptional().describe('The next turn; null: none; absent when `attempts` is'),
   epoch: count.describe('The fencing token of its lock'),
-  worker: text.describe('The process that last ran the turn'),
+  worker: guardedName('The process that last ran the turn'),
   workerTitle: workerTitle.exactOptional().describe(`${workerTitle.description}; absent with messages`),
   provider: text.describe('The provider of `model`'),
   model: text.describe('The model that answered, until then the first; with its provider unless anthropic'),

@@ -130,8 +130,8 @@ export interface InboundMessage {
   /** The plugin that has sent it. Set only inside Holdfast. */
   plugin?: string;
   /**
-   * A caller that sees a part of the service has sent it: it is data, whoever its sender is said to
-   * be. Set only inside Holdfast.
+   * A caller that sees a part of the service has sent it: it is data, whatever name its sender has.
+   * Set only inside Holdfast.
    */
   isConfined?: true;
   /** The turn that its turn tries; null: it tries none. Set only inside Holdfast. */

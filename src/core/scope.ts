@@ -7,7 +7,7 @@ import { cutHead } from './text.ts';
 export type Scope = readonly string[] | null;
 
 /** What the service itself reads, and every key without a scope. */
-export const EVERYTHING: Scope = null;
+export const EVERYTHING = null satisfies Scope;
 
 /** What an administrator asks for; absent fields do not limit. Not empty. */
 export interface ScopeSettings {

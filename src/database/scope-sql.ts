@@ -22,7 +22,7 @@ export function labelsSql(prefixes: string): string {
 export function seenSql(
   scope: Scope,
   select: (condition: Sql) => Sql,
-  { order, limit }: { order: string; limit: number },
+  { order, limit }: { order: string; limit: number | null },
 ): Sql {
   if (scope === null) return select(raw('true'));
   return sql`select found.* from (${labels(scope)}) as seen cross join lateral (${select(raw('scope = seen.id'))}) as found

@@ -27,12 +27,12 @@ export interface EventClient {
  * Connects; resolves with the first byte of the answer. Clients that are still connected when the
  * test ends are closed then.
  */
-export async function openEvents(url: string, lastEventId?: string): Promise<EventClient> {
+export async function openEvents(url: string, lastEventId?: string, key = ADMIN_KEY): Promise<EventClient> {
   const leaving = new AbortController();
   onTestFinished(() => leaving.abort());
   const response = await fetch(url, {
     headers: {
-      authorization: `Bearer ${ADMIN_KEY}`,
+      authorization: `Bearer ${key}`,
       ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
     },
     signal: leaving.signal,

@@ -14,7 +14,7 @@ class Log {
   write(count: number): void {
     for (let n = 0; n < count; n += 1) {
       const id = BigInt(this.events.length + 1);
-      this.events.push({ id, sessionKey: 's', turnId: null, type: 'tool.started', data: {}, at: '' });
+      this.events.push({ id, sessionKey: 's', root: null, turnId: null, type: 'tool.started', data: {}, at: '' });
     }
   }
 

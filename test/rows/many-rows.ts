@@ -106,6 +106,21 @@ export async function growingReads(client: PoolClient, text: string, values: unk
   return reads.filter(({ table }) => GROWING.includes(table ?? ''));
 }
 
+/** Makes a scope of ten sessions whose keys begin so, as if it had been there before them. */
+export async function giveScope(rig: StoreRig, prefix: string): Promise<void> {
+  await rig.rows(`insert into holdfast.scopes (prefix) values ('${prefix}')`);
+  await rig.rows(`update holdfast.sessions set scope = (select id from holdfast.scopes) where key ~ '^${prefix}.$'`);
+  for (const table of ['turns', 'inbox', 'deliveries', 'events', 'search_texts']) {
+    await rig.rows(`update holdfast.${table} x set scope = s.scope from holdfast.sessions s
+      where s.id = x.session_id and s.scope is not null`);
+  }
+  await rig.rows('vacuum analyze');
+}
+
+export function countAllRows(client: PoolClient, table: string): Promise<number> {
+  return countRowsRead(client, { text: `select from holdfast.${table}`, values: [] }, table);
+}
+
 /** How many rows of a table a statement reads when it runs. */
 export async function countRowsRead(
   client: PoolClient,

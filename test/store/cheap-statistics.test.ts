@@ -39,13 +39,13 @@ test.each<[string, Statement<unknown[]>, unknown[]]>([
   ['the roll-up', rollUp, []],
   ['the count of sessions', countSessions, []],
   ['the sample of a minute', sampleMinute, []],
-  ['what waits', waiting.LIST_WAITING, [null, null, null, null, 51, null]],
-  ['what waits in a lane', waiting.LIST_WAITING, ['main', null, null, null, 51, null]],
-  ['what waits in a session', waiting.LIST_WAITING_OF_SESSION, [null, 'agent:main:s1', null, null, 51, null]],
-  ['what waits of a batch', waiting.LIST_WAITING_OF_BATCH, [null, null, BATCH_ID, null, 51, null]],
-  ['the count of what waits', waiting.COUNT_WAITING, [null, null, null]],
-  ['the count of what waits in a session', waiting.COUNT_WAITING_OF_SESSION, [null, 'agent:main:s1', null]],
-  ['the count of what waits of a batch', waiting.COUNT_WAITING_OF_BATCH, [null, null, BATCH_ID]],
+  ['what waits', waiting.LIST_WAITING, [null, null, null, null, null, 51, null]],
+  ['what waits in a lane', waiting.LIST_WAITING, ['main', null, null, null, null, 51, null]],
+  ['what waits in a session', waiting.LIST_WAITING_OF_SESSION, [null, 'agent:main:s1', null, null, null, 51, null]],
+  ['what waits of a batch', waiting.LIST_WAITING_OF_BATCH, [null, null, BATCH_ID, null, null, 51, null]],
+  ['the count of what waits', waiting.COUNT_WAITING, [null, null, null, null]],
+  ['the count of what waits in a session', waiting.COUNT_WAITING_OF_SESSION, [null, 'agent:main:s1', null, null]],
+  ['the count of what waits of a batch', waiting.COUNT_WAITING_OF_BATCH, [null, null, BATCH_ID, null]],
 ])('%s does not read a whole growing table', async (_name, statement, values) => {
   const { text } = statement.prepared(values);
   const reads = await growingReads(views, text, values);

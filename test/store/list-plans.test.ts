@@ -110,11 +110,11 @@ const TURN_FILTERS: TurnFilter[] = [
 ];
 
 test.each(TURN_FILTERS)('turns with %j are read by indexes, and counted by indexes', async (filter) => {
-  await expectNoWholeTable(await pageQuery(views(), filter, page));
-  await expectNoWholeTable(await countQuery(views(), filter));
+  await expectNoWholeTable(await pageQuery(views(), { ...filter, scope: EVERYTHING }, page));
+  await expectNoWholeTable(await countQuery(views(), { ...filter, scope: EVERYTHING }));
 });
 
-const SESSION_FILTERS: SessionFilter[] = [
+const SESSION_FILTERS: Omit<SessionFilter, 'scope'>[] = [
   {},
   { agentId: 'other' },
   { kinds: ['cron', 'batch'] },
@@ -125,15 +125,15 @@ const SESSION_FILTERS: SessionFilter[] = [
 ];
 
 test.each(SESSION_FILTERS)('sessions with %j are read by indexes, in both orders', async (filter) => {
-  await expectNoWholeTable(await sessionsQuery(views(), filter, page));
-  await expectNoWholeTable(await updatedQuery(views(), filter, page));
+  await expectNoWholeTable(await sessionsQuery(views(), { ...filter, scope: EVERYTHING }, page));
+  await expectNoWholeTable(await updatedQuery(views(), { ...filter, scope: EVERYTHING }, page));
 });
 
 test.each([
-  [findByIds, [[newId()]]],
+  [findByIds, [[newId()], null]],
   [findByEnd, ['44b6f0', ID_KINDS]],
-  [findByText, ['1017', 'agent:main:s7']],
-  [findByCode, ['model_failed']],
+  [findByText, ['1017', null, 'agent:main:s7']],
+  [findByCode, ['model_failed', null]],
   [viewToolCall, [newId(), 'c', '"c"']],
   [viewTopCosts, [newId(), new Date(), 10, null, null]],
   [readPrompts, ['main']],
@@ -141,7 +141,7 @@ test.each([
   [readTurnInputs, [newId()]],
   [readCausesOf, [[newId()], [newId()], [newId()], [newId()], [newId()]]],
   [viewFamily, ['agent:main:s7']],
-  [findDeliveriesOf, [[newId()], [newId()]]],
+  [findDeliveriesOf, [[newId()], [newId()], null]],
   [readLog, [newId()]],
   [countDeliveries, [['pending', 'failed', 'sent']]],
   [readNewestFires, [[newId()]]],
@@ -229,10 +229,10 @@ test.each([
 });
 
 test('a rare word is found by the index of words, and one of more than 5,000 texts among 20,000 texts', async () => {
-  const values = ["'word7'", "'word7'", ...FROM_ALL, null, null, 21];
+  const values = ["'word7'", "'word7'", ...FROM_ALL, null, null, null, 21];
   const reads = await genericReads(searchIndex.prepared(values).text, values);
   expect(reads.map(({ node }) => node)).toEqual(['Bitmap Heap Scan']);
-  const filter = { kind: undefined, sessionId: undefined, since: undefined, until: undefined };
+  const filter = { scope: EVERYTHING, kind: undefined, sessionId: undefined, since: undefined, until: undefined };
   const find = (q: string) => ({ filter: { ...filter, query: parseQuery(q) as SearchQuery }, page });
   expect(await searchIndex(views(), find('"word7"'))).toHaveLength(1);
   expect(await searchIndex(views(), find('old'))).toBeNull();
@@ -246,12 +246,12 @@ test('a rare word is found by the index of words, and one of more than 5,000 tex
 });
 
 test.each(['failed', 'running'])('a count of %s turns reads only an index', async (status) => {
-  const { text, values } = await countQuery(views(), { statuses: [status] });
+  const { text, values } = await countQuery(views(), { scope: EVERYTHING, statuses: [status] });
   expect((await growingReads(client, text, values)).map(({ node }) => node)).toEqual(['Index Only Scan']);
 });
 
 test('turns with a tag are found by an index', async () => {
-  const { text, values } = await countQuery(views(), { tags: { customer: '42' } });
+  const { text, values } = await countQuery(views(), { scope: EVERYTHING, tags: { customer: '42' } });
   const reads = await growingReads(client, text, values);
   expect(reads.filter(({ node }) => node === 'Seq Scan')).toEqual([]);
 });
@@ -334,9 +334,12 @@ test('a delivery that was sent wakes others after it has read 1,000 of those tha
 });
 
 test('a count of turns stops at 10,000 and says so', async () => {
-  expect(await countTurns(views(), {})).toEqual({ count: 10_000, isCapped: true });
-  expect(await countTurns(views(), { kind: 'message' })).toEqual({ count: 10_000, isCapped: true });
-  expect(await countTurns(views(), { statuses: ['running'] })).toEqual({ count: 20, isCapped: false });
+  expect(await countTurns(views(), { scope: EVERYTHING })).toEqual({ count: 10_000, isCapped: true });
+  expect(await countTurns(views(), { scope: EVERYTHING, kind: 'message' })).toEqual({ count: 10_000, isCapped: true });
+  expect(await countTurns(views(), { scope: EVERYTHING, statuses: ['running'] })).toEqual({
+    count: 20,
+    isCapped: false,
+  });
 });
 
 test('the letters of the last hours are read by an index, in each state', async () => {
@@ -364,9 +367,9 @@ test('a page of a rare filter ends after 20,000 rows, and the next one continues
   const [rare] = await readTurns(rig, {}, 'id', 'sessionId');
   await changeTurns(rig, { id: rare!.id }, { worker: 'rare' });
   await addTurns(rig, ...Array.from({ length: 100 }, () => ({ sessionId: rare!.sessionId })));
-  const first = await findTurnIds(views(), { worker: 'rare' }, page);
+  const first = await findTurnIds(views(), { scope: EVERYTHING, worker: 'rare' }, page);
   expect(first.items).toEqual([]);
   expect(first.next).not.toBeNull();
-  const second = await findTurnIds(views(), { worker: 'rare' }, { ...page, after: first.next });
+  const second = await findTurnIds(views(), { scope: EVERYTHING, worker: 'rare' }, { ...page, after: first.next });
   expect(second).toEqual({ items: [rare!.id], next: null });
 });

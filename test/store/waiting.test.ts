@@ -17,6 +17,7 @@ import { ago, ahead, now } from '../rows/table.ts';
 import { emptyTables } from '../rows/whole-tables.ts';
 import { changeWorkers } from '../rows/workers.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
+import { EVERYTHING } from '../../src/core/scope.ts';
 
 let rig: StoreRig;
 beforeAll(async () => {
@@ -137,7 +138,7 @@ describe('a message waits', () => {
     await rig.parkTurn({ ...write, reason, delayMs: 60_000, notBeforeMs: 0, heldSeq: 0, parks: 1 });
     expect(await whyOf(id)).toMatchObject({ ...reason, until: expect.any(String) });
     expect(await whyOf(claimed)).toMatchObject(reason);
-    const { items, count } = await listWaiting(views(), {}, { limit: 10, after: null });
+    const { items, count } = await listWaiting(views(), { scope: EVERYTHING }, { limit: 10, after: null });
     expect(count).toBe(2);
     expect(items).toMatchObject([
       { id: claimed, status: 'claimed', turnId, position: 1, why: reason },
@@ -171,18 +172,18 @@ describe('a message waits', () => {
 test('waiting messages are listed oldest first with their place and reason, in pages, by session and lane', async () => {
   const [one, two] = [await rig.session(), await rig.session()];
   const ids = [await send(one), await send(two), await send(one), await send(one)];
-  const first = await listWaiting(views(), {}, { limit: 3, after: null });
+  const first = await listWaiting(views(), { scope: EVERYTHING }, { limit: 3, after: null });
   expect(first).toMatchObject({ count: 4, isCapped: false, next: ids[2] });
   expect(first.items.map(({ id, position, why }) => [id, position, why.code])).toEqual([
     [ids[0], 1, 'no_worker'],
     [ids[1], 1, 'no_worker'],
     [ids[2], 2, 'no_worker'],
   ]);
-  const second = await listWaiting(views(), {}, { limit: 3, after: first.next });
+  const second = await listWaiting(views(), { scope: EVERYTHING }, { limit: 3, after: first.next });
   expect(second.items).toMatchObject([{ id: ids[3], position: 3, lane: 'main' }]);
   expect(await idsOf({ sessionKey: first.items[0]?.sessionKey })).toEqual([ids[0], ids[2], ids[3]]);
   expect(await idsOf({ lane: 'cron' })).toEqual([]);
-  const shown = await listMessages(views(), { statuses: ['waiting'] }, { limit: 10, after: null });
+  const shown = await listMessages(views(), { scope: EVERYTHING, statuses: ['waiting'] }, { limit: 10, after: null });
   expect(shown.items.map(({ id, why }) => [id, why?.code])).toEqual(ids.toReversed().map((id) => [id, 'no_worker']));
 });
 
@@ -207,10 +208,12 @@ test('the waiting messages of a batch are those in flight that no turn has claim
 test('more than 10,000 waiting messages are counted as 10,000', async () => {
   const sessionId = await rig.session();
   await addInputs(rig, ...Array.from({ length: 10_001 }, (_, n) => ({ sessionId, seq: n + 1 })));
-  const page = await listWaiting(views(), {}, { limit: 1, after: null });
+  const page = await listWaiting(views(), { scope: EVERYTHING }, { limit: 1, after: null });
   expect(page).toMatchObject({ count: 10_000, isCapped: true });
 });
 
-async function idsOf(filter: Parameters<typeof listWaiting>[1]): Promise<string[]> {
-  return (await listWaiting(views(), filter, { limit: 10, after: null })).items.map(({ id }) => id);
+async function idsOf(filter: Omit<Parameters<typeof listWaiting>[1], 'scope'>): Promise<string[]> {
+  return (await listWaiting(views(), { ...filter, scope: EVERYTHING }, { limit: 10, after: null })).items.map(
+    ({ id }) => id,
+  );
 }

@@ -22,6 +22,7 @@ import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { away, holdOf } from './gate/ask-check.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
+import { EVERYTHING } from '../../src/core/scope.ts';
 
 const asked: TransportCall['request'][] = [];
 const runs: string[] = [];
@@ -169,7 +170,7 @@ describe('a model that does not answer', () => {
     ]);
     const names = turn?.spans.filter(({ kind }) => kind === 'model.call').map(({ name }) => name);
     expect(names).toEqual([asked, asked, asked, asked, 'spare/first']);
-    const found = await findTurnIds(db, { model: 'spare/first' }, { limit: 10, after: null });
+    const found = await findTurnIds(db, { scope: EVERYTHING, model: 'spare/first' }, { limit: 10, after: null });
     expect(found.items).toContain(id);
     const [ended] = await readEvents(rig, { turnId: id, type: 'turn.ended' }, 'model');
     expect(ended).toEqual({ model: 'spare/first' });

@@ -10,6 +10,7 @@ import {
   type EventFilter,
   type EventRow,
 } from '../../kernel/views/events.ts';
+import { EVERYTHING, isInside } from '../../core/scope.ts';
 import { findTurn } from '../../kernel/views/turns.ts';
 import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
@@ -22,6 +23,7 @@ import { EVENT_TYPES, liveEvent } from '../../contract/events.ts';
 import { listText, sessionKeyText } from '../../contract/queries.ts';
 import type { ApiServices } from '../services.ts';
 import { item } from '../belongs.ts';
+import { hideNames } from '../hide-names.ts';
 import { isTurnSeen } from '../../kernel/views/scope.ts';
 
 const EVENT_ID = /^\d{1,18}$/;
@@ -75,7 +77,7 @@ async function planOfTurn(
   const resumeAfter = parseLastEventId(request);
   const after = resumeAfter === null ? await findEventBefore(views, turn) : await findStart(context, resumeAfter);
   const isResumed = resumeAfter !== null;
-  const filter = { turn: { id, sessionId: turn.sessionId } };
+  const filter = { scope: EVERYTHING, turn: { id, sessionId: turn.sessionId } };
   if (!turn.isEnded) return { filter, after, isResumed, isEndKnown: true };
   const end = await findTurnEnd(views, { ...filter.turn, after });
   if (end === null && isResumed) return null;
@@ -84,7 +86,7 @@ async function planOfTurn(
 
 const getEvents = defineRoute({
   operationId: 'streamEvents',
-  belongs: 'service',
+  belongs: 'list',
   method: 'GET',
   path: '/v1/events',
   summary: 'Live events, from now or after a given event id; optionally of one session or of some types',
@@ -100,7 +102,8 @@ const getEvents = defineRoute({
     const { session, types } = request.query;
     const sessionKey = session === undefined ? undefined : parseSessionKey(session, 'session');
     const wantedTypes = types === undefined ? undefined : new Set(types);
-    const filter = { sessionKey, types };
+    const { scope } = request.principal;
+    const filter = { scope, sessionKey, types };
     const resumeAfter = parseLastEventId(request);
     const start = findStart(context, resumeAfter);
     const after = await answerWithin(start, READ_MS_MAX, 'The events could not be read in time.');
@@ -108,7 +111,9 @@ const getEvents = defineRoute({
       after,
       ...(resumeAfter === null ? {} : trimmedIn(context)),
       read: (page) => readEvents(context.views, filter, page),
+      // An event without a session is about the whole service.
       isWanted: (event) =>
+        (scope === EVERYTHING || (event.root !== null && isInside(scope, event.root))) &&
         (sessionKey === undefined || event.sessionKey === sessionKey) &&
         (wantedTypes === undefined || wantedTypes.has(event.type)),
       isLast: () => false,
@@ -159,19 +164,27 @@ interface SentEvents extends Pick<EventStreamOptions, 'response' | 'tail' | 'aft
   isLast: (event: EventRow) => boolean;
   /** False: the stream ends with the past, because nothing more will come. */
   isFollowing: boolean;
+  /** Makes the frame of an event; absent: as for a caller who sees everything. */
+  format?: (event: EventRow) => string;
 }
 
 async function stream(
-  { reply }: AnyRequest,
+  { reply, principal }: AnyRequest,
   services: ApiServices,
-  sent: Omit<SentEvents, 'response' | 'tail'>,
+  sent: Omit<SentEvents, 'response' | 'tail' | 'format'>,
 ): Promise<Answer | typeof ANSWERED> {
   services.streams.refuseWhenFull();
   services.admission.leave(reply.request);
   beginEventStream(reply);
+  // The frames of live events are the same for all who see everything. An event names no other
+  // session.
+  const hidden: Pick<SentEvents, 'format'> =
+    principal.scope === EVERYTHING
+      ? {}
+      : { format: (event) => formatFrame(event, (shown) => hideNames(liveEvent, shown, principal, () => true)) };
+  const place = { response: reply.raw, tail: services.tail, ...hidden };
   try {
-    if (reply.request.method !== 'HEAD')
-      await services.streams.run(sendEvents({ ...sent, response: reply.raw, tail: services.tail }));
+    if (reply.request.method !== 'HEAD') await services.streams.run(sendEvents({ ...sent, ...place }));
     reply.raw.end();
   } catch {
     // The past could not be read. The client reconnects by itself, with its last id.
@@ -185,7 +198,15 @@ const RETRY_MS = 1000;
 /** A client that has read nothing for so many beats is disconnected. */
 const STALLED_BEATS_MAX = 4;
 
-export function sendEvents({ findTrimmed, read, isWanted, isLast, isFollowing, ...place }: SentEvents): EventStream {
+export function sendEvents({
+  findTrimmed,
+  read,
+  isWanted,
+  isLast,
+  isFollowing,
+  format,
+  ...place
+}: SentEvents): EventStream {
   const { response, after } = place;
   let wasReset = false;
   let unreadAtBeat = 0;
@@ -218,7 +239,10 @@ export function sendEvents({ findTrimmed, read, isWanted, isLast, isFollowing, .
       // After the page, so that a deletion that happened before it was read is noticed here.
       if (!following.isOver) await reportTrimmed(afterId);
       if (following.isOver) return page;
-      const hasRoom = write(page.events, page.events.map(formatFrame));
+      const hasRoom = write(
+        page.events,
+        page.events.map((event) => (format ?? formatFrame)(event)),
+      );
       if (!hasRoom && !following.isOver) await drained(response);
       if (!page.isMore && !isFollowing) following.end();
       return page;
@@ -227,7 +251,7 @@ export function sendEvents({ findTrimmed, read, isWanted, isLast, isFollowing, .
       const wanted = events.filter(({ event }) => isWanted(event));
       write(
         wanted.map(({ event }) => event),
-        wanted.map(({ frame }) => frame),
+        wanted.map(({ event, frame }) => format?.(event) ?? frame),
       );
     },
     beat(cursor) {

@@ -76,7 +76,7 @@ const postMessage = defineRoute({
 
 const getMessages = defineList({
   operationId: 'listMessages',
-  belongs: 'service',
+  belongs: 'list',
   path: '/v1/messages',
   summary: 'Messages, newest first; optionally with some statuses, some ids, or of one session',
   filter: {
@@ -86,8 +86,9 @@ const getMessages = defineList({
     tag: tagText.optional().describe('Only messages with this tag, as `key:value`'),
   },
   shows: { description: 'A page of messages', item: message },
-  async list({ query }, page, { context }) {
+  async list({ query, principal: { scope } }, page, { context }) {
     const filter = {
+      scope,
       statuses: query.status,
       ids: query.ids,
       sessionKey: query.session === undefined ? undefined : parseSessionKey(query.session, 'session'),
@@ -109,7 +110,7 @@ const getMessage = defineRead({
 
 const getWaiting = defineRoute({
   operationId: 'listWaiting',
-  belongs: 'service',
+  belongs: 'list',
   method: 'GET',
   path: '/v1/waiting',
   summary: 'All waiting messages, oldest first, with the reason why they wait',
@@ -123,8 +124,9 @@ const getWaiting = defineRoute({
   }),
   answers: { 200: { description: 'A page of waiting messages, and how many there are', schema: waitingList } },
   async handle(request, { context }) {
-    const { query } = request;
+    const { query, principal } = request;
     const filter = {
+      scope: principal.scope,
       lane: query.lane,
       sessionKey: query.session === undefined ? undefined : parseSessionKey(query.session, 'session'),
       batchId: query.batch?.toLowerCase(),

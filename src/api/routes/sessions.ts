@@ -21,7 +21,7 @@ import { SESSION_KINDS } from '../../core/session-key.ts';
 
 const getSessions = defineRoute({
   operationId: 'listSessions',
-  belongs: 'service',
+  belongs: 'list',
   method: 'GET',
   path: '/v1/sessions',
   summary: 'Sessions, newest first; order=updated: last changed first',
@@ -42,11 +42,19 @@ const getSessions = defineRoute({
   }),
   answers: { 200: { description: 'A page of sessions', schema: describeList(sessionDetails) } },
   async handle(request, { context }) {
-    const { query } = request;
+    const { query, principal } = request;
     const { agent, kind, status, channel, tag, q, order } = query;
     const isByUpdate = order === 'updated';
     const isKey = isByUpdate ? isUpdatedKey : isUuid;
-    const filter = { agentId: agent, kinds: kind, statuses: status, channel, tags: tag, text: q };
+    const filter = {
+      scope: principal.scope,
+      agentId: agent,
+      kinds: kind,
+      statuses: status,
+      channel,
+      tags: tag,
+      text: q,
+    };
     const asked = parsePageRequest(request, context, { isKey });
     const page = await (isByUpdate
       ? listUpdatedSessions(context.views, filter, asked)

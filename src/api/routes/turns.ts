@@ -60,7 +60,7 @@ const turnQuery = {
 
 const getTurns = defineList({
   operationId: 'listTurns',
-  belongs: 'service',
+  belongs: 'list',
   path: '/v1/turns',
   summary: 'Turns, newest first, each with its last steps; with steps=none, without steps and spans',
   filter: {
@@ -69,11 +69,12 @@ const getTurns = defineList({
     textChars: countText.optional().describe('The maximum length of `reply`; `GET /v1/turns/{id}` has all of it'),
   },
   shows: { description: 'A page of turns', item: listedTurn },
-  list: ({ query }, page, { context }) =>
+  list: ({ query, principal: { scope } }, page, { context }) =>
     listTurns(
       context.views,
       {
         ...toTurnFilter(query),
+        scope,
         hasSteps: query.steps !== 'none',
         textCharsMax: query.textChars,
         leaseMs: context.config.runtime.leaseMs,
@@ -84,12 +85,12 @@ const getTurns = defineList({
 
 const getCount = defineRead({
   operationId: 'countTurns',
-  belongs: 'service',
+  belongs: 'list',
   path: '/v1/turns/count',
   summary: `The number of turns, up to ${COUNT_MAX}`,
   query: z.strictObject(turnQuery),
   shows: { description: 'The number; isCapped: there may be more', schema: cappedCount },
-  read: ({ query }, { context }) => countTurns(context.views, toTurnFilter(query)),
+  read: ({ query, principal: { scope } }, { context }) => countTurns(context.views, { ...toTurnFilter(query), scope }),
 });
 
 /** The filter of a query, or of the body of a bulk action. */

@@ -161,7 +161,7 @@ function printTurn(turn: TurnView, calls: ReadonlyMap<string, CallWords>, termin
     kind: `${turn.kind} (lane ${turn.lane})`,
     model: turn.askedModel === null ? turn.model : `${turn.model} instead of ${turn.askedModel}`,
     provider: turn.provider,
-    worker: `${turn.workerTitle ?? turn.worker}, attempt ${turn.attempt}, epoch ${turn.epoch}`,
+    worker: `${turn.workerTitle ?? turn.worker ?? 'a process'}, attempt ${turn.attempt}, epoch ${turn.epoch}`,
     waited: durationBetween(turn.queuedAt, turn.firstClaimedAt),
     took: turn.endedAt === null ? null : durationBetween(turn.startedAt, turn.endedAt),
     tokens: usageText(turn.usage),

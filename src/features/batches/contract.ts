@@ -12,6 +12,7 @@ import { simulated, unpricedCalls } from '../../contract/costs.ts';
 import { fault } from '../../contract/faults.ts';
 import { usage, why } from '../../contract/views.ts';
 import { text, amount, uuid, count, deliverToAny, reason, sessionKey, tokens } from '../../contract/fields.ts';
+import { guardedName } from '../../contract/guarded.ts';
 
 const time = z.string();
 export const counts = z.strictObject({
@@ -92,7 +93,7 @@ export const batch = z.strictObject({
       }),
     )
     .describe('Failed and expired items by error code'),
-  createdBy: text.describe('Who submitted it: `admin`, or `key:<name>`'),
+  createdBy: guardedName('Who submitted it: `admin`, or `key:<name>`'),
   createdAt: time.describe('When it was submitted'),
   startedAt: time.nullable().describe('When its first item became ready to run; null: it is still being uploaded'),
   endedAt: time.nullable().describe('When its last item ended; null: it has not ended'),

@@ -2,7 +2,8 @@
 import { DELIVERY_STATUSES } from '../../core/statuses.ts';
 import { z } from 'zod';
 import { decideDelivery, whyUndecided, type DeliveryAction } from './decide.ts';
-import { countDeliveries, listDeliveries, viewDelivery, viewDeliveryDetails } from './views.ts';
+import { EVERYTHING } from '../../core/scope.ts';
+import { countDeliveries, countDeliveriesInside, listDeliveries, viewDelivery, viewDeliveryDetails } from './views.ts';
 import { parseSessionKey } from '../../api/parse-json.ts';
 import { conflict, requireFound } from '../../api/problem.ts';
 import { defineEffect, defineList, defineRead, type NoFields, type Route } from '../../api/route.ts';
@@ -14,7 +15,7 @@ import { isDeliverySeen } from './views.ts';
 
 const getDeliveries = defineList({
   operationId: 'listDeliveries',
-  belongs: 'service',
+  belongs: 'list',
   path: '/v1/deliveries',
   summary: 'Deliveries, newest first',
   filter: {
@@ -29,10 +30,11 @@ const getDeliveries = defineList({
       ),
   },
   shows: { description: 'A page of deliveries', item: delivery },
-  list: ({ query }, page, { context }) =>
+  list: ({ query, principal: { scope } }, page, { context }) =>
     listDeliveries(
       context.views,
       {
+        scope,
         sessionKey: query.session === undefined ? undefined : parseSessionKey(query.session, 'session'),
         turnId: query.turn,
         statuses: query.status,
@@ -45,11 +47,14 @@ const getDeliveries = defineList({
 
 const getCounts = defineRead({
   operationId: 'countDeliveries',
-  belongs: 'service',
+  belongs: 'list',
   path: '/v1/deliveries/count',
   summary: 'The number of deliveries by status, and the age of the oldest one',
   shows: { description: 'One row for each status', schema: describeList(deliveryCount) },
-  read: async (_request, { context }) => ({ items: await countDeliveries(context.views), nextCursor: null }),
+  read: async ({ principal: { scope } }, { context: { views } }) => ({
+    items: await (scope === EVERYTHING ? countDeliveries(views) : countDeliveriesInside(views, scope)),
+    nextCursor: null,
+  }),
 });
 
 const getDelivery = defineRead({

@@ -11,7 +11,9 @@ import { sql, type Sql } from '../../database/drizzle.ts';
 import { lineOf } from '../../core/words.ts';
 import { sessionNamesSql, sessionTitle, type NamesRow } from '../../kernel/views/words.ts';
 import { isUuid } from '../../core/ids.ts';
-import { findAllIds, findIds, findTurns, type Filtered } from '../../kernel/views/find-things.ts';
+import { EVERYTHING, type Scope } from '../../core/scope.ts';
+import { isSeenSql, isSeenText, labelsSql } from '../../database/scope-sql.ts';
+import { filterRows, findAllIds, findIds, findTurns, type Filtered } from '../../kernel/views/find-things.ts';
 import { seenInSession } from '../../kernel/views/scope.ts';
 
 export const isDeliverySeen = viewQuery({
@@ -48,7 +50,7 @@ export function deliveryTitle({ type, text }: { type?: string | undefined; text?
 /** Deliveries, newest first. */
 export async function listDeliveries(
   db: ViewDatabase,
-  filter: DeliveryFilter,
+  filter: SeenDeliveries,
   page: PageRequest,
 ): Promise<Page<DeliveryView>> {
   const { items: ids, next } = await findDeliveryIds(db, filter, page);
@@ -105,6 +107,24 @@ from unnest($1::text[]) with ordinality as wanted (status, n) order by n`,
     counts.map((row) => ({ ...row, count: Math.min(row.count, COUNT_MAX), isCapped: row.count > COUNT_MAX })),
 });
 
+/** The most deliveries of a scope that are counted, the newest. */
+const SCOPED_COUNT_MAX = 50_000;
+
+export const countDeliveriesInside = viewQuery({
+  name: 'count-deliveries-inside',
+  purpose: `Count the deliveries of each status ($1) among the ${SCOPED_COUNT_MAX} newest of a scope ($2), with the time of the oldest.`,
+  text: `with own as materialized (
+  select found.* from (${labelsSql('$2')}) as seen cross join lateral (
+    select d.id, d.status, d.created_at from holdfast.deliveries d where d.scope = seen.id order by d.id desc limit ${SCOPED_COUNT_MAX}
+  ) as found order by found.id desc limit ${SCOPED_COUNT_MAX}
+)
+select wanted.status, count(own.id)::int as count, ${isoSql('min(own.created_at)')} as "oldestAt",
+  (select count(*) from own) = ${SCOPED_COUNT_MAX} as "isCapped"
+from unnest($1::text[]) with ordinality as wanted (status, n) left join own on own.status = wanted.status group by wanted.status, n order by n`,
+  values: (scope: readonly string[]) => [[...DELIVERY_STATUSES], scope],
+  answer: (counts: DeliveryCount[]) => counts,
+});
+
 const CREDENTIAL_NAME = /secret|token|passw|authorization|apikey|api_key/i;
 const CREDENTIALS_IN_URL = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#@]*@/i;
 
@@ -142,6 +162,9 @@ export interface DeliveryFilter {
   text?: string | undefined;
 }
 
+/** Those of a scope. */
+type SeenDeliveries = DeliveryFilter & { scope: Scope };
+
 /** The most deliveries of the turns that a text names. */
 const NAMED_MAX = 1_000;
 
@@ -153,24 +176,29 @@ interface NamedDeliveries {
 
 export const findDeliveriesOf = viewQuery({
   name: 'deliveries-of-turns',
-  purpose: 'Find the deliveries with these ids ($1), and those of these turns ($2).',
-  text: `select d.id from holdfast.deliveries d where d.id = any ($1::uuid[])
+  purpose: 'Find the deliveries of a scope ($3) with these ids ($1), and those of these turns ($2), which are inside.',
+  text: `select d.id from holdfast.deliveries d where d.id = any ($1::uuid[]) and ${isSeenText('$3', 'd.scope')}
 union select found.id from holdfast.turns t cross join lateral (
   select d.id from holdfast.deliveries d where d.session_id = t.session_id and d.turn_id = t.id limit ${NAMED_MAX}
 ) as found where t.id = any ($2::uuid[])`,
-  values: (ids: string[], turnIds: string[]) => [ids, turnIds],
+  values: (ids: string[], turnIds: string[], scope: Scope) => [ids, turnIds, scope],
   answer: (deliveries: { id: string }[]) => deliveries.map(({ id }) => id),
 });
 
-async function resolve(db: ViewDatabase, filter: DeliveryFilter): Promise<Filtered> {
-  const named = filter.text === undefined ? null : await findNamed(db, filter.text);
-  return { table: 'deliveries', indexed: buildIndexed(filter, named), rest: buildRest(filter, named) };
+async function resolve(db: ViewDatabase, filter: SeenDeliveries): Promise<Filtered> {
+  const { text, scope } = filter;
+  const named = text === undefined ? null : await findNamed(db, text, scope);
+  return filterRows('deliveries', scope, {
+    few: buildFew(filter, named),
+    ordered: buildOrdered(filter),
+    rest: buildRest(filter, named),
+  });
 }
 
 /** Null: the text names nothing, and is searched for. */
-async function findNamed(db: ViewDatabase, text: string): Promise<NamedDeliveries | null> {
-  const { ids: namedIds, turnIds, sessionIds } = await findTurns(db, text);
-  const ids = await findDeliveriesOf(db, namedIds, turnIds);
+async function findNamed(db: ViewDatabase, text: string, scope: Scope): Promise<NamedDeliveries | null> {
+  const { ids: namedIds, turnIds, sessionIds } = await findTurns(db, text, scope);
+  const ids = await findDeliveriesOf(db, namedIds, turnIds, scope);
   // An id that names nothing finds nothing; texts are not searched for it.
   return isUuid(text) || ids.length + sessionIds.length > 0 ? { ids, sessionIds } : null;
 }
@@ -181,31 +209,36 @@ async function findNamed(db: ViewDatabase, text: string): Promise<NamedDeliverie
  */
 export async function findDeliveryIds(
   db: ViewDatabase,
-  filter: DeliveryFilter,
+  filter: SeenDeliveries,
   page: PageRequest,
 ): Promise<Page<string>> {
   return findIds(db, await resolve(db, filter), page);
 }
 
-/** The ids of all deliveries that a filter finds, oldest first, at most `limit`. */
+/** The ids of all deliveries of the service that a filter finds, oldest first, at most `limit`. */
 export async function listDeliveryIds(db: ViewDatabase, filter: DeliveryFilter, limit: number): Promise<string[]> {
-  return findAllIds(db, { filter, resolve }, limit);
+  return findAllIds(db, { filter: { ...filter, scope: EVERYTHING }, resolve }, limit);
 }
 
-/** The conditions that an index answers. */
-function buildIndexed({ sessionKey, turnId, statuses }: DeliveryFilter, named: NamedDeliveries | null): Sql[] {
+/** The condition of the statuses. */
+function buildOrdered({ statuses }: DeliveryFilter): Sql[] {
+  if (statuses === undefined) return [];
+  // The index has the deliveries of one status, and not of several, in the order of their ids.
+  const [status, ...others] = statuses;
+  return [others.length === 0 ? sql`d.status = ${status}` : sql`d.status = any (${statuses}::text[])`];
+}
+
+/** Those that leave few deliveries, which an index finds. */
+function buildFew({ sessionKey, turnId, scope }: SeenDeliveries, named: NamedDeliveries | null): Sql[] {
   const conditions: Sql[] = [];
   if (sessionKey !== undefined) {
-    conditions.push(sql`d.session_id = (select s.id from holdfast.sessions s where s.key = ${sessionKey})`);
+    conditions.push(
+      sql`d.session_id = (select s.id from holdfast.sessions s where s.key = ${sessionKey} and ${isSeenSql(scope, 's.scope')})`,
+    );
   }
   if (turnId !== undefined) {
     conditions.push(sql`d.session_id = (select t.session_id from holdfast.turns t where t.id = ${turnId}::uuid)
       and d.turn_id = ${turnId}::uuid`);
-  }
-  if (statuses !== undefined) {
-    // The index has the deliveries of one status, and not of several, in the order of their ids.
-    const [status, ...others] = statuses;
-    conditions.push(others.length === 0 ? sql`d.status = ${status}` : sql`d.status = any (${statuses}::text[])`);
   }
   if (named !== null) {
     conditions.push(sql`(d.id = any (${named.ids}::uuid[]) or d.session_id = any (${named.sessionIds}::uuid[]))`);

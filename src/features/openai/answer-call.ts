@@ -3,6 +3,7 @@
 // events, all through a `Segment`, until that ends, the client leaves, or the time is over. The
 // call that a request began can be stopped, too: its message while it waits, or the turn that has
 // claimed it.
+import { EVERYTHING } from '../../core/scope.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { toDollars } from '../../core/prices.ts';
 import { isRefusal, Segment, withoutBrokenCalls, type SegmentEnd, type WantedCall } from './rules/segment.ts';
@@ -138,7 +139,7 @@ export async function follow(
 function createReader({ views }: ApiContext, { turn }: Call): ReadEvents {
   const filter =
     turn.turn === null ? { sessionKey: turn.sessionKey } : { turn: { id: turn.turn.id, sessionId: turn.sessionId } };
-  return (page) => readEvents(views, filter, page);
+  return (page) => readEvents(views, { scope: EVERYTHING, ...filter }, page);
 }
 
 /** All of the past after an id: only as a whole it says which calls were made again. */

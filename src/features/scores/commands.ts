@@ -23,7 +23,7 @@ export const words: Words = {
         by: ['--by <name>', 'who thinks so; by default the name of the API key'],
       },
       run: prints('setScore', ({ score, value, note, by, turnId }) =>
-        [`${by} about the turn ${turnId}: ${score} ${value}`, note ?? []].flat().join(', '),
+        [`${by ?? 'Another key'} about the turn ${turnId}: ${score} ${value}`, note ?? []].flat().join(', '),
       ),
     }),
     list: command({
@@ -38,7 +38,7 @@ export const words: Words = {
         { title: 'SCORE', value: (row) => row.score },
         { title: 'VALUE', value: (row) => String(row.value), isProse: true },
         { title: 'NOTE', value: (row) => row.note ?? '', dropOrder: 1, isProse: true },
-        { title: 'BY', value: (row) => row.by },
+        { title: 'BY', value: (row) => row.by ?? 'another key' },
         { title: 'SESSION', value: (row) => row.sessionKey, dropOrder: 3 },
         { title: 'TURN', value: (row) => row.turnId },
         { title: 'GIVEN', value: (row) => terminal.time(row.createdAt), dropOrder: 2 },

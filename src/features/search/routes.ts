@@ -3,6 +3,7 @@ import { timeText } from '../../config/schema-scalars.ts';
 import { z } from 'zod';
 import { parseSessionKey } from '../../api/parse-json.ts';
 import { fieldProblem } from '../../api/problem.ts';
+import { findMissingSession } from '../../api/belongs.ts';
 import { defineList, type Route } from '../../api/route.ts';
 import { sessionKeyText } from '../../contract/queries.ts';
 import { searchHit } from '../../contract/search.ts';
@@ -29,7 +30,7 @@ const dateOf = (time: string | undefined): Date | undefined => (time === undefin
 
 const getHits = defineList({
   operationId: 'search',
-  belongs: 'service',
+  belongs: 'list',
   path: '/v1/search',
   summary: 'Find words in messages, replies and errors, newest first',
   filter: {
@@ -48,12 +49,14 @@ const getHits = defineList({
   },
   shows: { description: 'A page of hits', item: searchHit },
   pages: { itemsDefault: HITS_DEFAULT },
-  async list({ query: { q, kind, session, since, until } }, page, { context: { views } }) {
+  async list({ query: { q, kind, session, since, until }, principal: { scope } }, page, { context: { views } }) {
     const query = requireQuery(q);
-    const found = session === undefined ? undefined : await findSession(views, parseSessionKey(session, 'session'));
-    if (found === null) return { items: [], next: null };
+    const key = session === undefined ? undefined : parseSessionKey(session, 'session');
+    const found = key === undefined ? undefined : await findSession(views, key);
+    const isOutside = key !== undefined && scope !== null && (await findMissingSession(key, scope, views)) !== null;
+    if (found === null || isOutside) return { items: [], next: null };
     const sessionId = found?.id;
-    return listHits(views, { query, kind, sessionId, since: dateOf(since), until: dateOf(until) }, page);
+    return listHits(views, { scope, query, kind, sessionId, since: dateOf(since), until: dateOf(until) }, page);
   },
 });
 

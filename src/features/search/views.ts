@@ -4,13 +4,16 @@
 // cannot tell these words apart, does not choose: each form of a filter has a statement of its own,
 // which reads one index.
 import { idAt, cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
+import type { Scope } from '../../core/scope.ts';
 import { viewQuery } from '../../database/literal-query.ts';
+import { isSeenText, labelsSql } from '../../database/scope-sql.ts';
 import type { SearchHit } from '../../contract/search.ts';
 import { sessionNamesSql, sessionTitle, type NamesRow } from '../../kernel/views/words.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { makeSnippet, type SearchKind, type SearchQuery } from './rules.ts';
 
 export interface SearchFilter {
+  scope: Scope;
   query: SearchQuery;
   kind: SearchKind | undefined;
   sessionId: string | undefined;
@@ -34,11 +37,14 @@ interface Range {
   page: PageRequest;
 }
 
-function rangeValues({ filter: { query, kind, sessionId, since, until }, page: { limit, after } }: Range): object {
+function rangeValues({
+  filter: { scope, query, kind, sessionId, since, until },
+  page: { limit, after },
+}: Range): object {
   const end = until === undefined ? LAST_ID : idAt(until.getTime());
   const before = after !== null && after < end ? after : end;
   const { tsquery, candidates } = query;
-  return { tsquery, candidates, kind, sessionId, before, from: idAt(since?.getTime() ?? 0), limit: limit + 1 };
+  return { scope, tsquery, candidates, kind, sessionId, before, from: idAt(since?.getTime() ?? 0), limit: limit + 1 };
 }
 
 interface Walk {
@@ -52,6 +58,12 @@ interface Walk {
  * A statement that reads texts in the order of the index of these columns: it compares rows, so
  * that no plan with a sort seems cheaper.
  */
+const WALKED = `select (select count(*) from walked)::int as count, (select id from walked order by id limit 1) as last,
+  array(select id::text from walked where hit order by id desc limit $limit::int) as ids`;
+const walking = {
+  values: (range: Range, rows: number) => ({ ...rangeValues(range), rows }),
+  answer: ([walked]: Walk[]) => walked ?? { ids: [], count: 0, last: null },
+};
 const walk = (name: string, [columns, before, from]: [string, string, string], condition = '') =>
   viewQuery({
     name: `search-${name}`,
@@ -60,10 +72,8 @@ const walk = (name: string, [columns, before, from]: [string, string, string], c
   select x.id, x.words @@ $tsquery::tsquery${condition} as hit from holdfast.search_texts x
   where (${columns}) < (${before}) and (${columns}) >= (${from}) order by ${columns.replaceAll(',', ' desc,')} desc limit $rows::int
 )
-select (select count(*) from walked)::int as count, (select id from walked order by id limit 1) as last,
-  array(select id::text from walked where hit order by id desc limit $limit::int) as ids`,
-    values: (range: Range, rows: number) => ({ ...rangeValues(range), rows }),
-    answer: ([walked]: Walk[]) => walked ?? { ids: [], count: 0, last: null },
+${WALKED}`,
+    ...walking,
   });
 
 const ALL: [string, string, string] = ['x.id', '$before::uuid', '$from::uuid'];
@@ -79,18 +89,31 @@ export const searchWalks = {
   kind: walk('newest-of-kind', OF_KIND),
   session: walk('newest-of-session', OF_SESSION),
   both: walk('newest-of-session-and-kind', OF_SESSION, ' and x.kind = $kind'),
+  scope: viewQuery({
+    name: 'search-newest-of-scope',
+    purpose: 'Find words among the newest texts of a scope, so many of them.',
+    text: `with walked as materialized (
+  select found.* from (${labelsSql('$scope')}) as seen cross join lateral (
+    select x.id, x.words @@ $tsquery::tsquery and ($kind::text is null or x.kind = $kind) as hit from holdfast.search_texts x
+    where x.scope = seen.id and x.id < $before::uuid and x.id >= $from::uuid order by x.id desc limit $rows::int
+  ) as found order by found.id desc limit $rows::int
+)
+${WALKED}`,
+    ...walking,
+  }),
 };
 
 export const searchIndex = viewQuery({
   name: 'search-index',
   purpose: `Find words by the index, of up to ${CANDIDATES_MAX} texts that have all of them; null: there are more.`,
   text: `with found as materialized (
-  select x.id, x.kind, x.session_id, x.words @@ $tsquery::tsquery as hit from holdfast.search_texts x
+  select x.id, x.kind, x.session_id, x.scope, x.words @@ $tsquery::tsquery as hit from holdfast.search_texts x
   where x.words @@ $candidates::tsquery limit ${CANDIDATES_MAX + 1}
 )
 select case when (select count(*) from found) <= ${CANDIDATES_MAX} then array(
   select x.id::text from found x where x.hit and x.id < $before::uuid and x.id >= $from::uuid
     and ($kind::text is null or x.kind = $kind) and ($sessionId::uuid is null or x.session_id = $sessionId)
+    and ${isSeenText('$scope', 'x.scope')}
   order by x.id desc limit $limit::int) end as ids`,
   values: rangeValues,
   answer: ([found]: { ids: string[] | null }[]) => found?.ids ?? null,
@@ -150,7 +173,8 @@ async function findIds(db: ViewDatabase, range: Range): Promise<Page<string>> {
   return { items: older.ids, next: older.last };
 }
 
-function chooseWalk({ kind, sessionId }: SearchFilter): keyof typeof searchWalks {
+function chooseWalk({ scope, kind, sessionId }: SearchFilter): keyof typeof searchWalks {
   if (sessionId !== undefined) return kind === undefined ? 'session' : 'both';
+  if (scope !== null) return 'scope';
   return kind === undefined ? 'all' : 'kind';
 }

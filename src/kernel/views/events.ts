@@ -3,6 +3,8 @@
 // appear any more, so a reader that stops there and continues from its last id sees each event once
 // and misses none.
 import { join, raw, type Sql, sql } from '../../database/drizzle.ts';
+import type { Scope } from '../../core/scope.ts';
+import { isSeenSql, seenSql } from '../../database/scope-sql.ts';
 import { isoSql } from '../sessions/session-facts.ts';
 import { EVENT_HORIZON_SQL, TRIM_MARK } from '../../database/event-ids.ts';
 import type { ViewDatabase } from '../../database/page.ts';
@@ -10,6 +12,8 @@ import type { ViewDatabase } from '../../database/page.ts';
 export interface EventRow {
   id: bigint;
   sessionKey: string | null;
+  /** That of its session; null: it has none. */
+  root: string | null;
   turnId: string | null;
   type: string;
   data: Record<string, unknown>;
@@ -21,6 +25,7 @@ export interface EventRow {
  * by.
  */
 export interface EventFilter {
+  scope: Scope;
   sessionKey?: string | undefined;
   turn?: { id: string; sessionId: string } | undefined;
   types?: readonly string[] | undefined;
@@ -43,14 +48,7 @@ export async function readEvents(
   filter: EventFilter,
   page: { after: bigint; limit: number },
 ): Promise<EventPage> {
-  const result = await db.query<RawEvent>(sql`
-    with edge as materialized (select ${HORIZON} as horizon)
-    select edge.horizon::text, found.* from edge left join lateral (
-      select e.id::text, s.key as "sessionKey", e.turn_id as "turnId", e.type, e.data, ${raw(isoSql('e.created_at'))} as at
-      from holdfast.events e left join holdfast.sessions s on s.id = e.session_id
-      where e.id > ${page.after.toString()}::bigint and e.id < edge.horizon and e.type <> ${TRIM_MARK} ${buildCondition(filter)}
-      order by e.id limit ${page.limit}
-    ) as found on true order by found.id::bigint`);
+  const result = await db.query<RawEvent>(eventsQuery(filter, page));
   return {
     events: result.rows.flatMap(({ horizon: _horizon, id, ...event }) =>
       id === null ? [] : [{ id: BigInt(id), ...event }],
@@ -58,6 +56,25 @@ export async function readEvents(
     // The left join gives at least one row.
     horizon: BigInt(result.rows[0]!.horizon),
   };
+}
+
+/** SQL of a page of them. */
+export function eventsQuery(filter: EventFilter, { after, limit }: { after: bigint; limit: number }): Sql {
+  const { scope, sessionKey, turn } = filter;
+  // The events of a session are read by its own index.
+  const isOfSession = sessionKey !== undefined || turn !== undefined;
+  const select = (
+    isSeen: Sql,
+  ): Sql => sql`select * from holdfast.events e where ${isSeen} and e.id > ${after.toString()}::bigint
+      and e.id < edge.horizon and e.type <> ${TRIM_MARK} ${buildCondition(filter)} order by e.id limit ${limit}`;
+  const events = isOfSession ? select(raw('true')) : seenSql(scope, select, { order: 'found.id', limit });
+  return sql`
+    with edge as materialized (select ${HORIZON} as horizon)
+    select edge.horizon::text, found.* from edge left join lateral (
+      select e.id::text, s.key as "sessionKey", coalesce(s.root, s.key) as root, e.turn_id as "turnId", e.type, e.data,
+        ${raw(isoSql('e.created_at'))} as at
+      from (${events}) as e left join holdfast.sessions s on s.id = e.session_id
+    ) as found on true order by found.id::bigint`;
 }
 
 /**
@@ -116,7 +133,7 @@ function buildCondition(filter: EventFilter): Sql {
   const parts = [sql``];
   if (filter.sessionKey !== undefined) {
     parts.push(
-      sql`and e.session_id = (select wanted.id from holdfast.sessions wanted where wanted.key = ${filter.sessionKey})`,
+      sql`and e.session_id = (select wanted.id from holdfast.sessions wanted where wanted.key = ${filter.sessionKey} and ${isSeenSql(filter.scope, 'wanted.scope')})`,
     );
   }
   if (filter.turn !== undefined) {

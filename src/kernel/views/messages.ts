@@ -13,7 +13,11 @@ import { describeOpenWait, describeWait, msSql, waitSql, type WaitRow } from './
 import { MESSAGE_STATUSES } from '../../core/statuses.ts';
 import { titleOfInput } from '../../core/words.ts';
 import { sessionNamesSql, sessionTitle, type NamesRow } from './words.ts';
+import { EVERYTHING, type Scope } from '../../core/scope.ts';
 import type { Tags } from '../../core/input-options.ts';
+import { sql, type Sql } from '../../database/drizzle.ts';
+import { isSeenSql } from '../../database/scope-sql.ts';
+import { filterRows, findIds, type Filtered } from './find-things.ts';
 
 export const waitingMessageIds = viewQuery({
   name: 'waiting-message-ids',
@@ -30,6 +34,10 @@ export async function listMessages(
   filter: MessageFilter,
   page: PageRequest,
 ): Promise<Page<MessageView>> {
+  if (filter.scope !== EVERYTHING) {
+    const { items, next } = await findIds(db, filterMessages(filter), page);
+    return { items: await readMessages(db, items), next };
+  }
   const ids = await findMessageIds(db, filter, page);
   return cutPage(await readMessages(db, ids), page.limit, ({ id }) => id);
 }
@@ -123,6 +131,7 @@ export async function viewAcceptance(
 
 /** Absent fields do not filter. */
 export interface MessageFilter {
+  scope: Scope;
   statuses?: string[] | undefined;
   ids?: string[] | undefined;
   sessionKey?: string | undefined;
@@ -191,6 +200,24 @@ export async function findMessageIds(db: ViewDatabase, filter: MessageFilter, pa
           ? FIND_MESSAGES_OF_IDS.prepared([...values, ids])
           : FIND_MESSAGES.prepared(values);
   return (await db.query<{ id: string }>(query)).rows.map(({ id }) => id);
+}
+
+/** The messages of a scope that a filter finds. */
+export function filterMessages({ scope, statuses, ids, sessionKey, tags }: MessageFilter): Filtered {
+  const few: Sql[] = [];
+  if (ids !== undefined) few.push(sql`i.id = any (${ids}::uuid[])`);
+  if (tags !== undefined) few.push(sql`i.tags @> ${JSON.stringify(tags)}::jsonb`);
+  if (sessionKey !== undefined) {
+    few.push(
+      sql`i.session_id = (select s.id from holdfast.sessions s where s.key = ${sessionKey} and ${isSeenSql(scope, 's.scope')})`,
+    );
+  }
+  const stored = statuses?.flatMap(storedStatuses);
+  return filterRows('inbox', scope, {
+    few,
+    ordered: [],
+    rest: stored === undefined ? [] : [sql`i.status = any (${stored}::text[])`],
+  });
 }
 
 /** A message that is delivered later waits, to those who ask. */

@@ -38,6 +38,15 @@ export const isMessageSeen = viewQuery({
   ...seenInSession('inbox'),
 });
 
+/** The roots of the sessions of these keys; a key of no session has none. */
+export const findRootsOf = viewQuery({
+  name: 'find-roots',
+  purpose: 'Read the roots of the sessions of some keys.',
+  text: `select s.key, coalesce(s.root, s.key) as root from holdfast.sessions s where s.key = any ($1::text[])`,
+  values: (keys: string[]) => [keys],
+  answer: (rows: { key: string; root: string }[]) => new Map(rows.map(({ key, root }) => [key, root])),
+});
+
 /** The root of the session of this key; null: there is no session yet. */
 export const findRootOf = viewQuery({
   name: 'find-root',

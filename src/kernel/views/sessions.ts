@@ -16,7 +16,9 @@ import { isoSql, sessionFactsSql } from '../sessions/session-facts.ts';
 import { describeOpenWait, waitSql, type WaitRow } from './why-sql.ts';
 import { beginningSql, INPUT_SQL, PERSON_SQL, sessionNamesSql, sessionTitle, type NamesRow } from './words.ts';
 import { lineOf, titleOfWorker, wordsOfInput, type WordedInput } from '../../core/words.ts';
-import { findSessions } from './find-things.ts';
+import { EVERYTHING, type Scope } from '../../core/scope.ts';
+import { isSeenSql, seenSql } from '../../database/scope-sql.ts';
+import { findSessions, readMaxOf } from './find-things.ts';
 import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
 
 const FACTS = sessionFactsSql('s');
@@ -39,7 +41,7 @@ const LOCKED = raw(`${FACTS} as facts, json_build_object(
 interface LockedRow {
   facts: SessionFacts;
   rest: {
-    lock: Omit<NonNullable<LockedSession['lock']>, 'title'> | null;
+    lock: { holder: string; until: string } | null;
     tags: Tags;
     failure: { turnId: string; error: { code: string; message: string } | null; since: string } | null;
   };
@@ -114,6 +116,7 @@ export async function findSession(db: ViewDatabase, key: string): Promise<{ id: 
 }
 
 export interface SessionFilter {
+  scope: Scope;
   agentId?: string | undefined;
   /** Absent: all kinds but `UNLISTED_KINDS`. */
   kinds?: string[] | undefined;
@@ -128,8 +131,8 @@ export interface SessionFilter {
   text?: string | undefined;
 }
 
-/** The maximum number of sessions that one page reads. */
-const SEARCHED_MAX = 20_000;
+/** The most messages with some tags whose sessions are found. */
+const TAGGED_MAX = 20_000;
 
 /** Without facts when it does not fit the filter: the last one that the page has read. */
 type SessionRow = (LockedRow | { facts: null }) & { id: string };
@@ -149,23 +152,35 @@ export async function listSessions(
 
 /** SQL of a page of sessions; with a row without facts when it has read the maximum. */
 export async function sessionsQuery(db: ViewDatabase, filter: SessionFilter, page: PageRequest): Promise<Sql> {
-  const named = filter.text === undefined ? null : await findSessions(db, filter.text);
+  const { text, scope } = filter;
+  const named = text === undefined ? null : await findSessions(db, text, scope);
   const ids = buildCandidates(filter, named);
-  const isAllShown = showsAll(filter, named);
-  const kept = sql`${isAllShown ? sql`true` : USUAL} ${page.after === null ? sql`` : sql`and s.id < ${page.after}`}`;
+  const usual = showsAll(filter, named) ? [] : [USUAL];
+  const rest = buildRest(filter, named);
+  // The index of a scope has the sessions of batches, too.
+  const isIndexed = ids !== null || scope === EVERYTHING;
+  if (!isIndexed) rest.push(...usual);
+  const after = page.after === null ? [] : [sql`s.id < ${page.after}`];
+  const kept = join([sql`true`, ...(isIndexed ? usual : []), ...after], ' and ');
+  const readMax = readMaxOf(scope);
+  const newest = (columns: Sql): Sql =>
+    seenSql(
+      scope,
+      (isSeen) =>
+        sql`select ${columns} from holdfast.sessions s where ${isSeen} and ${kept} order by s.id desc limit ${readMax}`,
+      { order: 'found.id desc', limit: readMax },
+    );
   const candidates =
     ids === null
-      ? sql`select * from holdfast.sessions s where ${kept} order by s.id desc limit ${SEARCHED_MAX}`
+      ? newest(raw('*'))
       : sql`select s.* from (${ids}) as c (id) cross join lateral (select * from holdfast.sessions where id = c.id limit 1) as s
-        where ${kept}`;
-  const rest = buildRest(filter, named);
+        where ${kept} and ${isSeenSql(scope, 's.scope')}`;
   const matching = sql`select ${LOCKED}, s.id from (${candidates}) as s
     where ${rest.length === 0 ? sql`true` : join(rest, ' and ')} order by s.id desc limit ${page.limit + 1}`;
   if (ids !== null || rest.length === 0) return matching;
   return sql`with matching as materialized (${matching})
     select facts, rest, names, words, id from matching union all
-    select null, null, null, null, (select s.id from holdfast.sessions s where ${kept}
-      order by s.id desc offset ${SEARCHED_MAX - 1} limit 1)
+    select null, null, null, null, (select s.id from (${newest(raw('s.id'))}) as s offset ${readMax - 1} limit 1)
     where (select count(*) from matching) <= ${page.limit}`;
 }
 
@@ -200,15 +215,27 @@ export async function listUpdatedSessions(
 
 /** SQL of a page of them. */
 export async function updatedQuery(db: ViewDatabase, filter: SessionFilter, page: PageRequest): Promise<Sql> {
-  const named = filter.text === undefined ? null : await findSessions(db, filter.text);
+  const { text, scope } = filter;
+  const named = text === undefined ? null : await findSessions(db, text, scope);
   const kept = showsAll(filter, named) ? sql`true` : USUAL;
   const ids =
     buildCandidates(filter, named) ??
-    sql`(select id from holdfast.sessions s where ${kept} order by id desc limit ${UPDATED_MAX})
+    (scope === EVERYTHING
+      ? sql`(select id from holdfast.sessions s where ${kept} order by id desc limit ${UPDATED_MAX})
       union (select session_id from holdfast.turns order by id desc limit ${UPDATED_MAX})
-      union select session_id from holdfast.doorbells`;
+      union select session_id from holdfast.doorbells`
+      : join(
+          ['sessions', 'turns', 'inbox'].map((table) => {
+            const column = raw(table === 'sessions' ? 'id as session_id' : 'session_id');
+            const select = (isSeen: Sql): Sql => sql`select id, ${column} from holdfast.${raw(table)}
+              where ${isSeen} order by id desc limit ${UPDATED_MAX}`;
+            const newest = seenSql(scope, select, { order: 'found.id desc', limit: UPDATED_MAX });
+            return sql`select session_id from (${newest}) as ${raw(`newest_${table}`)}`;
+          }),
+          ' union ',
+        ));
   const micros = sql`(extract(epoch from s.updated_at) * 1000000)::bigint`;
-  const conditions = [kept, ...buildRest(filter, named)];
+  const conditions = [kept, isSeenSql(scope, 's.scope'), ...buildRest(filter, named)];
   const [, at, id] = page.after === null ? [] : (UPDATED_AFTER.exec(page.after) ?? []);
   if (at !== undefined) conditions.push(sql`(${micros}, s.id) < (${at}::bigint, ${id}::uuid)`);
   return sql`select ${LOCKED}, s.micros || '/' || s.id as key from (
@@ -219,11 +246,11 @@ export async function updatedQuery(db: ViewDatabase, filter: SessionFilter, page
 }
 
 /** SQL of the few sessions that may fit; null: any may. */
-function buildCandidates({ statuses, tags }: SessionFilter, named: string[] | null): Sql | null {
+function buildCandidates({ statuses, tags, scope }: SessionFilter, named: string[] | null): Sql | null {
   if (named !== null && named.length > 0) return sql`select unnest(${named}::uuid[])`;
   if (tags !== undefined) {
     return sql`select distinct session_id from (select i.session_id from holdfast.inbox i
-      where i.tags @> ${JSON.stringify(tags)}::jsonb order by i.id desc limit ${SEARCHED_MAX}) as tagged`;
+      where i.tags @> ${JSON.stringify(tags)}::jsonb and ${isSeenSql(scope, 'i.scope')} order by i.id desc limit ${TAGGED_MAX}) as tagged`;
   }
   if (statuses === undefined || statuses.includes('idle')) return null;
   // A session with waiting messages has a row of doorbells, unless its turn is parked until an

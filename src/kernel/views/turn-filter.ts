@@ -6,7 +6,10 @@ import type { NamedValues } from '../../contract/scores.ts';
 import type { Tags } from '../../core/input-options.ts';
 import { idAt, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 import { retryableSql } from '../turn/journal/retry-turn.ts';
+import { EVERYTHING, type Scope } from '../../core/scope.ts';
+import { isSeenSql } from '../../database/scope-sql.ts';
 import {
+  filterRows,
   findAllIds,
   findIds,
   findTurns,
@@ -72,66 +75,91 @@ const OPEN = ['running', 'parked', 'resuming', 'interrupted'];
 /** An index has the turns with one of them in the order of their ids. */
 const INDEXED = [...OPEN, ...BAD];
 
-async function resolve(db: ViewDatabase, filter: TurnFilter): Promise<Filtered> {
-  const named = filter.text === undefined ? null : await findNamed(db, filter.text);
-  return { table: 'turns', indexed: buildIndexed(filter, named), rest: buildRest(filter, named) };
+/** Those of a scope. */
+export type SeenTurns = TurnFilter & { scope: Scope };
+
+async function resolve(db: ViewDatabase, filter: SeenTurns): Promise<Filtered> {
+  const { text, scope } = filter;
+  const named = text === undefined ? null : await findNamed(db, text, scope);
+  return filterRows('turns', scope, {
+    few: buildFew(filter, named),
+    spans: buildSpans(filter),
+    ordered: buildOrdered(filter),
+    rest: buildRest(filter, named),
+  });
 }
 
 /** Null: the text names nothing, and is searched for. */
-async function findNamed(db: ViewDatabase, text: string): Promise<NamedThings | null> {
-  const named = await findTurns(db, text);
+async function findNamed(db: ViewDatabase, text: string, scope: Scope): Promise<NamedThings | null> {
+  const named = await findTurns(db, text, scope);
   // An id that names nothing finds nothing; keys are not searched for it.
   return isUuid(text) || named.turnIds.length + named.sessionIds.length > 0 ? named : null;
 }
 
 /** The ids of turns that a filter finds, newest first. */
-export async function findTurnIds(db: ViewDatabase, filter: TurnFilter, page: PageRequest): Promise<Page<string>> {
+export async function findTurnIds(db: ViewDatabase, filter: SeenTurns, page: PageRequest): Promise<Page<string>> {
   return findIds(db, await resolve(db, filter), page);
 }
 
-/** The ids of all turns that match a filter, oldest first, at most `limit`. */
+/** The ids of all turns of the service that match a filter, oldest first, at most `limit`. */
 export async function findAllTurnIds(db: ViewDatabase, filter: TurnFilter, limit: number): Promise<string[]> {
-  return findAllIds(db, { filter, resolve }, limit);
+  return findAllIds(db, { filter: { ...filter, scope: EVERYTHING }, resolve }, limit);
 }
 
 /** How many turns a filter finds. `isCapped`: there may be more. */
-export async function countTurns(db: ViewDatabase, filter: TurnFilter): Promise<{ count: number; isCapped: boolean }> {
+export async function countTurns(db: ViewDatabase, filter: SeenTurns): Promise<{ count: number; isCapped: boolean }> {
   const { rows } = await db.query<{ count: number; is_whole: boolean }>(await countQuery(db, filter));
   const { count, is_whole: isWhole } = rows[0] ?? { count: 0, is_whole: true };
   return { count: Math.min(count, COUNT_MAX), isCapped: count > COUNT_MAX || !isWhole };
 }
 
 /** SQL of the number of turns, and of whether all of them were read. */
-export async function countQuery(db: ViewDatabase, filter: TurnFilter): Promise<Sql> {
+export async function countQuery(db: ViewDatabase, filter: SeenTurns): Promise<Sql> {
   const filtered = await resolve(db, filter);
   const matching = matchingSql(filtered, { limit: COUNT_MAX, after: null }, COUNT_READ_MAX);
   const count = sql`(select count(*)::int from (${matching}) as matching) as count`;
   if (filtered.rest.length === 0) return sql`select ${count}, true as is_whole`;
-  return sql`select ${count}, not exists (${indexedSql(filtered, null)} offset ${COUNT_READ_MAX}) as is_whole`;
+  const read = indexedSql(filtered, { after: null, limit: COUNT_READ_MAX + 1 });
+  return sql`select ${count}, not exists (select from (${read}) as counted offset ${COUNT_READ_MAX}) as is_whole`;
 }
 
 /** SQL of the ids of a page. */
-export async function pageQuery(db: ViewDatabase, filter: TurnFilter, page: PageRequest): Promise<Sql> {
+export async function pageQuery(db: ViewDatabase, filter: SeenTurns, page: PageRequest): Promise<Sql> {
   return matchingSql(await resolve(db, filter), page);
 }
 
-/** The conditions that an index answers. */
-function buildIndexed(filter: TurnFilter, named: NamedThings | null): Sql[] {
-  const { sessionKey, statuses, since, until, batchId, code, tags, score, tool, callStatus } = filter;
+/** Spans of time, of ids. */
+function buildSpans({ since, until }: TurnFilter): Sql[] {
   const conditions: Sql[] = [];
-  if (sessionKey !== undefined) {
-    conditions.push(sql`t.session_id = (select s.id from holdfast.sessions s where s.key = ${sessionKey})`);
-  }
-  if (statuses !== undefined && isWithin(statuses, OPEN)) conditions.push(sql`t.ended_at is null`);
+  // Ids begin with the time at which they were made, by a clock that may differ from that of the
+  // database.
+  if (since !== undefined) conditions.push(sql`t.id >= ${idAt(since.getTime() - DAY_MS)}`);
+  if (until !== undefined) conditions.push(sql`t.id < ${idAt(until.getTime() + DAY_MS)}`);
+  return conditions;
+}
+
+/** Those of statuses whose turns an index has in the order of their ids. */
+function buildOrdered(filter: TurnFilter): Sql[] {
+  const { statuses, code } = filter;
+  const conditions: Sql[] = [];
   const status = pickStatus(filter);
   if (status !== null) conditions.push(sql`t.status = ${raw(`'${status}'`)}`);
   if (code !== undefined || (statuses !== undefined && isWithin(statuses, BAD))) {
     conditions.push(sql`t.status in ('failed', 'aborted', 'timedOut')`);
   }
-  // Ids begin with the time at which they were made, by a clock that may differ from that of the
-  // database.
-  if (since !== undefined) conditions.push(sql`t.id >= ${idAt(since.getTime() - DAY_MS)}`);
-  if (until !== undefined) conditions.push(sql`t.id < ${idAt(until.getTime() + DAY_MS)}`);
+  return conditions;
+}
+
+/** Those that leave few turns, which an index finds. */
+function buildFew(filter: SeenTurns, named: NamedThings | null): Sql[] {
+  const { scope, sessionKey, statuses, batchId, tags, score, tool, callStatus } = filter;
+  const conditions: Sql[] = [];
+  if (sessionKey !== undefined) {
+    conditions.push(
+      sql`t.session_id = (select s.id from holdfast.sessions s where s.key = ${sessionKey} and ${isSeenSql(scope, 's.scope')})`,
+    );
+  }
+  if (statuses !== undefined && isWithin(statuses, OPEN)) conditions.push(sql`t.ended_at is null`);
   if (batchId !== undefined) {
     conditions.push(sql`t.id = any (array(select i.turn_id from holdfast.batch_items b
       cross join lateral generate_series(1, b.attempt) as tries (attempt)
@@ -144,12 +172,17 @@ function buildIndexed(filter: TurnFilter, named: NamedThings | null): Sql[] {
     // One value after the other: of one, the index has the turns in the order of their ids.
     conditions.push(sql`t.id = any (array(select found.turn_id from unnest(${values}::jsonb[]) as said (value) cross join lateral (
       select r.turn_id from holdfast.turn_scores r
-      where r.name = ${score.name} and r.value = said.value order by r.turn_id desc limit ${raw(String(SCORES_READ_MAX))}) as found))`);
+      where r.name = ${score.name} and r.value = said.value and ${isSeenSql(scope, 'r.scope')}
+      order by r.turn_id desc limit ${raw(String(SCORES_READ_MAX))}) as found))`);
   }
   if (callStatus !== undefined) {
     const ofTool = tool === undefined ? sql`` : sql`and c.name = ${tool}`;
+    const isSeen =
+      scope === EVERYTHING
+        ? sql``
+        : sql`and exists (select from holdfast.turns u where u.id = c.turn_id and ${isSeenSql(scope, 'u.scope')})`;
     conditions.push(sql`t.id = any (array(select c.turn_id from holdfast.tool_calls c
-      where c.unknown_at is not null ${ofTool} order by c.unknown_at desc limit ${UNKNOWN_MAX}))`);
+      where c.unknown_at is not null ${ofTool} ${isSeen} order by c.unknown_at desc limit ${UNKNOWN_MAX}))`);
   }
   if (tags !== undefined) conditions.push(sql`t.tags @> ${JSON.stringify(tags)}::jsonb`);
   if (named !== null) {

@@ -20,7 +20,7 @@ import { turnStep } from '../../core/failure.ts';
 import { describeOpenWait, waitSql, type WaitRow } from './why-sql.ts';
 import { titleOfWorker, wordsOfInput, type WordedInput } from '../../core/words.ts';
 import { INPUT_SQL, PERSON_SQL, sessionNamesSql, sessionTitle, turnTitle, type NamesRow } from './words.ts';
-import { findTurnIds, type TurnFilter } from './turn-filter.ts';
+import { findTurnIds, type SeenTurns } from './turn-filter.ts';
 import { scoreSql } from './score-sql.ts';
 import { viewWaits, type TurnWaits } from './turn-waits.ts';
 import type { ToolCallDetail } from '../../contract/details.ts';
@@ -126,14 +126,14 @@ from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.id
   answer: ([turn]: FoundTurn[]) => turn ?? null,
 });
 
-export interface TurnListing extends TurnFilter {
+export type TurnListing = SeenTurns & {
   /** False: steps are not read. */
   hasSteps: boolean;
   /** At most this many characters of a longer reply are read. */
   textCharsMax?: number | undefined;
   /** How long the leases of their workers are. */
   leaseMs?: number;
-}
+};
 
 /** Turns, newest first; a filter that names no session of ours finds none. */
 export async function listTurns(
@@ -160,7 +160,7 @@ type TurnNames = Pick<ListedTurn, 'title' | 'sessionTitle' | 'workerTitle'>;
 
 function nameTurn({ turn, names, words }: ReadTurn): TurnNames {
   const title = turnTitle(turn.kind, words?.input ?? null);
-  return { title, sessionTitle: sessionTitle(names), workerTitle: titleOfWorker(turn.worker) };
+  return { title, sessionTitle: sessionTitle(names), workerTitle: turn.worker && titleOfWorker(turn.worker) };
 }
 
 /** A turn among others: with its last steps and spans. */

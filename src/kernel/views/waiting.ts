@@ -7,11 +7,14 @@ import { messageSql } from './settlement-sql.ts';
 import { literal } from '../../database/statement.ts';
 import { describeWait, type WaitRow } from './why-sql.ts';
 import { messageText, messageWaitSql, nameMessage, type MessageRow } from './messages.ts';
+import type { Scope } from '../../core/scope.ts';
+import { isSeenText } from '../../database/scope-sql.ts';
 import { sessionNamesSql } from './words.ts';
 import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 
 /** Absent fields do not filter. */
 export interface WaitingFilter {
+  scope: Scope;
   /** At most this many characters of a longer text are read. */
   textCharsMax?: number | undefined;
   lane?: string | undefined;
@@ -30,10 +33,11 @@ export interface WaitingFilter {
  */
 const READ_FOR_REASON_MAX = 2_000;
 
-// $1 lane, $2 session key, $3 batch. Each source reads by an index what it may have to filter: what
+// $1 lane, $2 session key, $3 batch, $4 scope. Each source reads by an index what it may have to filter: what
 // waits in the order of the ids, what waits in a session, or what is in flight of a batch. Parked
-// turns are open, so they are few. An item of a batch is never delivered later.
-const FILTERS = `($1::text is null or s.lane = $1) and ($2::text is null or s.key = $2)`;
+// turns are open, so they are few. An item of a batch is never delivered later. What waits in all
+// sessions is bounded (G27), so it is compared with the scope.
+const FILTERS = `($1::text is null or s.lane = $1) and ($2::text is null or s.key = $2) and ${isSeenText('$4', 'i.scope')}`;
 // A limit keeps the planner from reading all sessions into a hash table.
 const SESSION =
   'cross join lateral (select s.key, s.lane from holdfast.sessions s where s.id = i.session_id limit 1) as s';
@@ -78,18 +82,18 @@ const POSITION_SQL = `case page.status
 
 const pageSql = (source: string): string =>
   `(select i.id, i.session_id, i.seq, i.status, i.turn_id, i.deliver_at, i.received_at, s.key, s.lane from ${source}
-    and i.id > coalesce($4::uuid, '00000000-0000-0000-0000-000000000000') order by i.id limit $5)`;
+    and i.id > coalesce($5::uuid, '00000000-0000-0000-0000-000000000000') order by i.id limit $6)`;
 
 const LISTS_WAITING = 'Read a page of what waits, oldest first, with the facts that say why.';
 
 /**
- * A page of some sources; $4: only rows after this id, $5: how many, $6: at most this many
+ * A page of some sources; $5: only rows after this id, $6: how many, $7: at most this many
  * characters of each text.
  */
 const listSql = (sources: string[]): string => `with page as materialized (
-  select * from (${sources.map(pageSql).join('\n  union all ')}) as found order by id limit $5
+  select * from (${sources.map(pageSql).join('\n  union all ')}) as found order by id limit $6
 )
-select ${messageSql(`case when $6::int is null then i.body ->> 'text' else left(i.body ->> 'text', $6) end`)} as message,
+select ${messageSql(`case when $7::int is null then i.body ->> 'text' else left(i.body ->> 'text', $7) end`)} as message,
   page.lane, i.body -> 'announcement' as announcement, ${sessionNamesSql('s')} as names, ${POSITION_SQL} as position, ${messageWaitSql} as wait
 from page join holdfast.inbox i on i.id = page.id 
   cross join lateral (select * from holdfast.sessions where id = page.session_id limit 1) as s left join holdfast.turns t on t.id = i.turn_id
@@ -146,10 +150,10 @@ export async function listWaiting(
   filter: WaitingFilter,
   page: PageRequest,
 ): Promise<Page<WaitingView> & { count: number; isCapped: boolean }> {
-  const { lane = null, sessionKey = null, batchId = null, textCharsMax = null, reason } = filter;
+  const { scope, lane = null, sessionKey = null, batchId = null, textCharsMax = null, reason } = filter;
   const readMax = reason === undefined ? page.limit : Math.max(page.limit, READ_FOR_REASON_MAX);
   const source = batchId !== null ? 'batch' : sessionKey !== null ? 'session' : 'all';
-  const filters = [lane, sessionKey, batchId];
+  const filters = [lane, sessionKey, batchId, scope];
   const [{ rows }, counted] = await Promise.all([
     db.query<WaitingRow>(LISTS[source].prepared([...filters, page.after, readMax + 1, textCharsMax])),
     db.query<{ count: number }>(COUNTS[source].prepared(filters)),

@@ -31,7 +31,7 @@ test('a key is made, used, listed and revoked', async () => {
 test('an invalid key is refused with the allowed values', async () => {
   expect(await run(['keys', 'create', 'ada', '--role', 'root'])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('viewer, operator, admin'),
+    stderr: expect.stringContaining('"viewer", "operator", "admin"'),
   });
   expect(await run(['keys', 'create', 'ada', '--expires', 'soon'])).toMatchObject({
     code: 2,

@@ -7,6 +7,7 @@ import { ago, below } from '../../rows/table.ts';
 import { changeRollUpCursor } from '../../rows/usage.ts';
 import { shareAmongTests } from '../../servers/share-among-tests.ts';
 import { createStoreRig, type StoreRig } from '../../store/store-rig.ts';
+import { EVERYTHING } from '../../../src/core/scope.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -59,7 +60,7 @@ test('readers get no mark, and learn whether events after their last id were del
   await writeEvents({ 1: 9, 2: 8, 3: 0 });
   const db = rig.database.views;
   const idsAfter = async (after: bigint) =>
-    (await pageOfEvents(db, {}, { after, limit: 10 })).events.map(({ id }) => id);
+    (await pageOfEvents(db, { scope: EVERYTHING }, { after, limit: 10 })).events.map(({ id }) => id);
   expect([await idsAfter(0n), await findTrimmed(db, 0n)]).toEqual([[1n, 2n, 3n], null]);
   await trim();
   expect(await idsAfter(0n)).toEqual([3n]);

@@ -7,6 +7,7 @@ import { newId } from '../../../src/ids.ts';
 import { ahead } from '../../rows/table.ts';
 import { changeWorkers } from '../../rows/workers.ts';
 import type { TurnRig } from '../turn-rig.ts';
+import { EVERYTHING } from '../../../src/core/scope.ts';
 
 /** More than a scenario has. */
 const MESSAGES_MAX = 200;
@@ -28,7 +29,7 @@ export async function reportFreeWorker(rig: TurnRig): Promise<void> {
  */
 export async function wrongReasons(rig: TurnRig, sessionKey: string, expected: string): Promise<string | null> {
   const page = { limit: MESSAGES_MAX, after: null };
-  const { items } = await listWaiting(rig.database.views, { sessionKey }, page);
+  const { items } = await listWaiting(rig.database.views, { scope: EVERYTHING, sessionKey }, page);
   const wrong = items.filter(({ why }) => why.code !== expected || why.text === '' || !(Date.parse(why.since) > 0));
   return wrong.length === 0 ? null : `waits for ${JSON.stringify(wrong.map(({ why }) => why))}, expected ${expected}`;
 }

@@ -49,6 +49,8 @@ export function lossesOf(attempts: NonNullable<Turn['attempts']>): string[] {
       [renewedAt, endedAt],
       [endedAt, next.claimedAt],
     ].map(([from, to]) => durationText(Date.parse(to!) - Date.parse(from!)));
-    return [`${worker} was lost: its lease ended after ${lease}, and ${next.worker} took over ${later} later.`];
+    return [
+      `${worker ?? 'A process'} was lost: its lease ended after ${lease}, and ${next.worker ?? 'another one'} took over ${later} later.`,
+    ];
   });
 }

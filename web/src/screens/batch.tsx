@@ -152,7 +152,7 @@ function BatchFacts({ batch }: { batch: Batch }): ReactElement {
     <details className="panel turn-facts">
       <summary>
         Facts: {batch.via}, <SafeText text={batch.agentId} />, submitted <Age at={batch.createdAt} /> by{' '}
-        <SafeText text={batch.createdBy} />
+        <SafeText text={batch.createdBy ?? 'another key'} />
       </summary>
       <Facts
         facts={{
@@ -168,7 +168,7 @@ function BatchFacts({ batch }: { batch: Batch }): ReactElement {
           Deadline: deadlineAt !== null && <Time at={deadlineAt} />,
           Submitted: (
             <>
-              <Time at={batch.createdAt} /> by <SafeText text={batch.createdBy} />
+              <Time at={batch.createdAt} /> by <SafeText text={batch.createdBy ?? 'another key'} />
             </>
           ),
           Ended: endedAt !== null && <Time at={endedAt} />,

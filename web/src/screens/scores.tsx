@@ -45,7 +45,7 @@ function ScoreChip({ score: { score, value, note, by, createdAt } }: { score: Sc
       </Chip>{' '}
       {note !== null && <SafeText text={note} />}{' '}
       <span className="soft">
-        <SafeText text={by} />, <Age at={createdAt} />
+        <SafeText text={by ?? 'another key'} />, <Age at={createdAt} />
       </span>
     </span>
   );

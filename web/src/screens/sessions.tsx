@@ -173,7 +173,8 @@ const PROCESS_ID = /:[\da-f-]{36}$/;
 function Lock({ lock }: { lock: Session['lock'] }): ReactElement | null {
   const nowMs = useNow();
   if (lock === null) return null;
-  const { holder, until } = lock;
+  const { until } = lock;
+  const holder = lock.holder ?? 'a process';
   return (
     <span title={`held by ${holder}`}>
       {Date.parse(until) < nowMs ? (

@@ -82,7 +82,7 @@ export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
     title: 'Worker',
     width: 'minmax(100px, 1fr)',
     isExtra: true,
-    cell: ({ workerTitle }) => <SafeText text={workerTitle} />,
+    cell: ({ workerTitle }) => <SafeText text={workerTitle ?? ''} />,
   },
   { title: 'Tags', width: 'minmax(120px, 1fr)', isExtra: true, cell: ({ tags }) => <Tags tags={tags} /> },
   { title: 'Id', width: '290px', isExtra: true, cell: ({ id }) => <span className="mono">{id}</span> },

@@ -148,7 +148,7 @@ function TurnFacts({ turn }: { turn: Turn }): ReactElement {
         <Fact name="Attempt and worker">
           {turn.attempt},{' '}
           <span className="mono">
-            <SafeText text={turn.worker} />
+            <SafeText text={turn.worker ?? 'a process'} />
           </span>
         </Fact>
         <Fact name="Id">

@@ -5,6 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { capabilitiesOf } from '../../../config/agent-settings.ts';
 import type { InboundMessage } from '../../../core/inbound.ts';
+import { EVERYTHING } from '../../../core/scope.ts';
 import { cutHead } from '../../../core/text.ts';
 import { mayCommand } from '../../../kernel/rules/chat-command.ts';
 import type { TurnContext } from '../../../kernel/turn/context.ts';
@@ -63,7 +64,7 @@ async function follow(context: TurnContext, turn: OpenedTurn, { url, message }: 
     url,
     mayStop: mayCommand(message, config.owner.ids),
   });
-  const filter = { turn: { id: turn.id, sessionId: turn.session.id }, types: FOLLOWED_EVENTS };
+  const filter = { scope: EVERYTHING, turn: { id: turn.id, sessionId: turn.session.id }, types: FOLLOWED_EVENTS };
   let said = { call: 0, text: '' };
   typing.show();
   while (turn.held.isTrusted && !context.isDraining()) {

@@ -16,7 +16,16 @@ const SESSIONS_MAX = 300;
 /** Sessions whose rows one portion looks through. */
 const OWNERS_MAX = 100;
 const ROWS_MAX = 300;
-const TABLES = ['turns', 'inbox', 'deliveries', 'events', 'approvals', 'dead_letters', 'turn_scores'] as const;
+const TABLES = [
+  'turns',
+  'inbox',
+  'deliveries',
+  'events',
+  'approvals',
+  'dead_letters',
+  'turn_scores',
+  'search_texts',
+] as const;
 
 /** SQL of whether rows are without their label. */
 export const IS_UNLABELLED_SQL = `exists (select from holdfast.scopes c where c.step is not null)`;

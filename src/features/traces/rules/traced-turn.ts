@@ -65,7 +65,7 @@ export interface TracedTurn {
   claimedAt: string;
   attempts: readonly {
     attempt: number;
-    worker: string;
+    worker: string | null;
     claimedAt: string;
     endedAt: string | null;
     how: string | null;

@@ -179,7 +179,7 @@ function agentSpan(
               atMs: basis.msOf(endedAt),
               attributes: {
                 [ATTRIBUTES.attempt]: attempt,
-                [ATTRIBUTES.worker]: worker,
+                ...(worker !== null && { [ATTRIBUTES.worker]: worker }),
                 [ATTRIBUTES.attemptEnd]: how,
               },
             },

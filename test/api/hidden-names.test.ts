@@ -1,0 +1,120 @@
+// Goal: a key with a scope is not told who else there is: names of other keys and of processes, and
+// sessions outside (G44). Its own name it is told.
+import { beforeAll, expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import { addEvents, idInTransaction } from '../rows/events.ts';
+import { changeEntries } from '../rows/entries.ts';
+import { addInputs } from '../rows/inputs.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { openEvents } from './event-client.ts';
+import { eventually, useApiRig } from './use-api-rig.ts';
+
+const holder = useApiRig();
+let secret = '';
+
+beforeAll(async () => {
+  const made = { name: 'shop', role: 'operator', sessions: ['agent:main:shop:*'] };
+  secret = (await holder.rig.post('/v1/keys', made)).body.key;
+});
+
+const headers = () => ({ authorization: `Bearer ${secret}` });
+const ask = async (url: string) => (await holder.rig.get(url, headers())).body;
+
+test('a turn does not name its worker, nor who else judged it', async () => {
+  const { rig } = holder;
+  const { turnId } = await rig.settle('shop:1', 'hello');
+  await rig.post('/v1/scores', { turnId, score: 1 });
+  await rig.post('/v1/scores', { turnId, score: 1, author: 'Ada' });
+  const all = (await rig.get(`/v1/turns/${turnId}`)).body;
+  expect(all.scores.map(({ author }: { author: string }) => author)).toEqual(['Ada', 'admin']);
+  const shown = await ask(`/v1/turns/${turnId}`);
+  expect(shown).toEqual({
+    ...all,
+    worker: null,
+    workerTitle: null,
+    attempts: all.attempts.map((one: object) => ({ ...one, worker: null })),
+    scores: all.scores.map((one: { author: string }) => (one.author === 'admin' ? { ...one, author: null } : one)),
+  });
+  expect(JSON.stringify(await ask('/v1/turns?session=shop:1'))).not.toContain(all.worker);
+});
+
+test('a message that waits for a pause does not name who has paused, unless it is the key itself', async () => {
+  const { rig } = holder;
+  const sent = await rig.post('/v1/sessions/shop:2/messages', { text: 'hello' });
+  await rig.post('/v1/pause', { session: 'shop:2', reason: 'a new prompt' });
+  const url = `/v1/messages/${sent.body.message.id}`;
+  expect((await rig.get(url)).body.why).toMatchObject({ code: 'paused', by: 'admin' });
+  const { why } = await ask(url);
+  expect(why).toMatchObject({ code: 'paused', by: null, text: expect.stringContaining('a new prompt') });
+  expect(why.text).not.toContain('admin');
+  expect((await ask('/v1/sessions/shop:2')).why.by).toBeNull();
+  expect((await ask('/v1/waiting?session=shop:2')).items[0].why.by).toBeNull();
+  await rig.post('/v1/resume', { session: 'shop:2' });
+});
+
+test('an event does not name who has decided, unless it is the key itself; stored and live', async () => {
+  const { rig } = holder;
+  await rig.settle('shop:3', 'hello');
+  const [session] = await readSessions(rig, { key: 'agent:main:shop:3' }, 'id');
+  const sessionId = String(session!['id']);
+  const url = `${await rig.listen()}/v1/events?types=approval.decided&session=shop:3`;
+  const live = await openEvents(url, undefined, secret);
+  await eventually(() => live.lastId()).not.toBe('');
+  for (const decidedBy of ['admin', 'key:shop']) {
+    const data = { approvalId: newId<string>(), tool: 'exec', status: 'approved', decidedBy };
+    await addEvents(rig, { id: idInTransaction(1), sessionId, type: 'approval.decided', data });
+  }
+  const stored = await openEvents(url, '0', secret);
+  for (const client of [live, stored]) {
+    const events = await client.until(({ length }) => length >= 2);
+    expect(events.map(({ data }) => data['decidedBy'])).toEqual([null, 'key:shop']);
+  }
+});
+
+test('an export has no names of sessions outside, nor what those have said of themselves', async () => {
+  const { rig } = holder;
+  await rig.settle('shop:4', 'hello');
+  await rig.settle('office:4', 'hello');
+  await rig.post('/v1/sessions/shop:4/messages', { text: 'mine' }, headers());
+  const [session] = await readSessions(rig, { key: 'agent:main:shop:4' }, 'id');
+  const sessionId = String(session!['id']);
+  for (const [n, sourceSession] of ['agent:main:office:4', 'agent:main:shop:1'].entries()) {
+    const provenance = { kind: 'inter_session', sourceSession, sourceTool: 'sessions_send' };
+    const exchange = { origin: { route: 'a secret', deliver: { url: 'https://office.example' } } };
+    await addInputs(rig, { sessionId, seq: 100 + n, status: 'waiting', body: { text: 'psst', provenance, exchange } });
+  }
+  const bodies = String(await ask('/v1/sessions/shop:4/export'))
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { type: string; body: Record<string, unknown> })
+    .flatMap(({ type, body }) => (type === 'message' ? [body] : []));
+  expect(bodies).toMatchObject([
+    { text: 'hello' },
+    { text: 'mine', sentBy: 'shop' },
+    { provenance: { sourceSession: null }, exchange: null },
+    { provenance: { sourceSession: 'agent:main:shop:1' }, exchange: null },
+  ]);
+  expect(JSON.stringify(bodies)).not.toContain('office');
+});
+
+test('what a tool was given keeps its fields, whatever their names', async () => {
+  const { rig } = holder;
+  const input = { worker: 'Ada', decidedBy: 'Bob', by: 'admin' };
+  await rig.settle('shop:5', `[[tool: echo ${JSON.stringify(input)}]] [[reply: done]]`);
+  const { items } = await ask('/v1/sessions/shop:5/transcript');
+  const blocks = items.flatMap(({ content }: { content: { type: string; input?: object }[] }) => content);
+  expect(blocks.find(({ type }: { type: string }) => type === 'tool_use').input).toEqual(input);
+});
+
+test('a model request does not name the session outside whose words it has', async () => {
+  const { rig } = holder;
+  await rig.settle('office:6', 'hello');
+  const { turnId } = await rig.settle('shop:6', 'hello');
+  const provenance = { kind: 'inter_session', sourceSession: 'agent:main:office:6', sourceTool: 'sessions_send' };
+  await changeEntries(rig, { turnId, kind: 'prompt' }, { provenance, parts: null });
+  const url = `/v1/turns/${turnId}/requests/1`;
+  const originsIn = (text: string) => [...text.matchAll(/"origin":"(session[^"]*)"/g)].map(([, origin]) => origin);
+  const all = JSON.stringify((await rig.get(url)).body);
+  expect(new Set(originsIn(all))).toEqual(new Set(['session:agent:main:office:6']));
+  expect(originsIn(JSON.stringify(await ask(url)))).toEqual(originsIn(all).map(() => 'session'));
+});
