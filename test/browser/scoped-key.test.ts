@@ -20,6 +20,7 @@ test('a key for some sessions is made in the settings, and signs in to those ses
   await page.getByRole('cell', { name: 'agent:main:shop:*' }).waitFor();
   await page.getByRole('button', { name: 'Menu' }).click();
   await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('API key').waitFor();
 
   await signIn(key ?? '');
   await open('/');
