@@ -13,6 +13,7 @@ import { providerBatches } from './features/provider-batches/feature.ts';
 import { openai } from './features/openai/feature.ts';
 import { bulkActions } from './features/bulk-actions/feature.ts';
 import { keys } from './features/keys/feature.ts';
+import { tokens } from './features/tokens/feature.ts';
 import { erasure } from './features/erasure/feature.ts';
 import { retention } from './features/retention/feature.ts';
 import { overview } from './features/overview/feature.ts';
@@ -51,6 +52,7 @@ export const FEATURES: readonly Feature[] = [
   openai,
   bulkActions,
   keys,
+  tokens,
   erasure,
   retention,
   overview,

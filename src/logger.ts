@@ -115,7 +115,7 @@ function withoutSecrets(destination: DestinationStream, secrets: () => readonly 
 const KEY_SHAPES = [
   String.raw`sk-ant-[\w-]{8,}`,
   String.raw`whsec_[\w+/=]{8,}`,
-  String.raw`\bhf_[\w-]{20,}`,
+  String.raw`\bhft?_[\w-]{20,}`,
   String.raw`(?<=[Bb]earer )[\w.~+/=-]{8,}`,
   String.raw`(?<=(?:postgres|postgresql|redis|rediss|https?):\/\/[^\s:/@"]{0,200}:)[^\s/@"]{1,200}(?=@)`,
 ];

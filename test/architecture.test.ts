@@ -208,6 +208,7 @@ const WORDS_OF_KERNEL = [
   'sandbox',
   'scores',
   'subagents',
+  'tokens',
   'traces',
 ];
 
@@ -302,9 +303,12 @@ const PACKAGE_ROOMS: Record<string, string[]> = {
 const RAW_CUTS = [
   'src/api/cursor.ts: .slice(FINGERPRINT_CHARS)',
   'src/api/cursor.ts: .slice(0, FINGERPRINT_CHARS)',
+  'src/api/key-ring.ts: .slice(0, GENERATION_CHARS)',
   'src/config/live-config.ts: .slice(0, VERSION_CHARS)',
   'src/config/secrets.ts: .slice(0, TEXT_CHARS_MAX + formCharsMax)',
   'src/embedded-postgres/initialise-cluster.ts: .slice(-OUTPUT_CHARS_MAX)',
+  'src/features/tokens/token-text.ts: .slice(0, -SIGNATURE_CHARS)',
+  'src/features/tokens/token-text.ts: .slice(-SIGNATURE_CHARS)',
   'src/history/provider-family.ts: .slice(0, form.charsMax - number.length)',
 ];
 
@@ -388,6 +392,7 @@ const TABLE_OWNERS: Record<string, string> = {
   'src/features/scores/': 'scores turn_scores',
   'src/features/search/': 'search_position search_texts',
   'src/features/subagents/': 'subagent_runs yields',
+  'src/features/tokens/': 'token_secrets',
 };
 
 /**

@@ -50,6 +50,7 @@ test.each([
   ['a bearer header', 'sent Authorization: Bearer eyJhbGciOi.abc', 'eyJhbGciOi'],
   ['a password in a URL', 'connect postgres://me:hunter2@db/x', 'hunter2'],
   ['one of our keys', 'hf_abcdefghijklmnopqrstuvwxyz', 'hf_abc'],
+  ['one of our tokens', 'hft_abcdefghijklmnopqrstuvwxyz', 'hft_abc'],
 ])('%s is redacted by its look (G31)', (_, text, secret) => {
   const { logger, lines } = logLines();
   logger.info(text);

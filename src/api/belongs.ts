@@ -59,7 +59,7 @@ export async function findMissingSession(
 
 /** Throws `Problem` 403 or 404 unless the caller may ask for that. */
 export async function refuseOutside(
-  belongs: Belongs,
+  { belongs }: { belongs: Belongs },
   { scope }: Pick<Principal, 'scope'>,
   asked: Asked,
   db: ViewDatabase,

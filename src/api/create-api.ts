@@ -14,12 +14,14 @@ import { openApiDocument } from './openapi.ts';
 import { FORM_TYPE, LINE_TYPES } from './upload.ts';
 import { createErrorHandler } from './error-handler.ts';
 import type { Identity } from './key-ring.ts';
+import { allowOrigins } from './origins.ts';
 import { parseJson } from './parse-json.ts';
 import type { CreateApiPart } from './part.ts';
 import { ANSWERED, roleOf, type Api, type OtherBody, type Route } from './route.ts';
 import { apiOf, performRoute } from './perform-route.ts';
 import { Problem } from './problem.ts';
 import { createServices, type ApiServices } from './services.ts';
+import type { TokenAccess } from './token-access.ts';
 import { serveWebApp, WEB_DIST } from './web-app.ts';
 
 declare module 'fastify' {
@@ -27,6 +29,10 @@ declare module 'fastify' {
     isPublic?: boolean;
     takes?: OtherBody['as'] | undefined;
     role?: KeyRole;
+    token?: TokenAccess | undefined;
+    isLong?: boolean | undefined;
+    /** False: pages of other origins cannot read it; absent: those of `api.origins` can. */
+    cors?: false;
   }
   interface FastifyRequest {
     /** The caller; null: a request without a key, which public routes allow. */
@@ -80,7 +86,9 @@ export function createApi(
     clientErrorHandler: answerBrokenRequest,
   });
   app.decorateRequest('identity', null);
-  app.addHook('onRequest', createOnRequest(context, services, { refuseUnknown, arrivalMsMax }));
+  allowOrigins(app, context.config);
+  // After the hook that answers preflight requests, which have no key.
+  app.after(() => void app.addHook('onRequest', createOnRequest(context, services, { refuseUnknown, arrivalMsMax })));
   app.addHook('onResponse', createOnResponse(services));
   const silent = trackSilentConnections(app);
   app.addHook('preClose', (done) => {
@@ -103,6 +111,8 @@ export function createApi(
         isPublic: route.isPublic === true,
         takes: route.takes?.as,
         role: roleOf(route),
+        token: route.token,
+        isLong: route.isLong,
       },
       ...given({ bodyLimit: route.takes?.bodyBytesMax }),
       handler: createHandler(route, { context, services, routes, refuseUnknown }),

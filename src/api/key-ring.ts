@@ -1,11 +1,12 @@
 // The API keys that open this API: those of its configuration, and those that were made while it
-// ran. A key is known by its SHA-256, which is enough because keys are random and long (G32).
+// ran; and tokens of the latter. A key is known by its SHA-256, which is enough because keys are random and long (G32).
 // Stored keys are read together, at most once a second, and only for a request that has one: a
 // revoked key opens nothing a second later.
 import { hash, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { isUuid } from '../core/ids.ts';
 import type { ApiKeyView } from '../contract/keys.ts';
+import { TOKEN_PREFIX, type TokenClaims } from '../core/browser-token.ts';
 import { callerOfKey, type KeyRole } from '../core/key-role.ts';
 import { EVERYTHING, rootOfKey, rootsOf, type Scope } from '../core/scope.ts';
 import type { FastifyRequest } from 'fastify';
@@ -27,6 +28,10 @@ export interface Principal {
   /** What it sees, and what belongs to it; null: everything. */
   scope: Scope;
   keySha256: string;
+  /** Of a key that was made while the service ran. */
+  stored?: Pick<ValidApiKey, 'id' | 'expiresAt' | 'limits'>;
+  /** The token that was sent in place of the key. */
+  token?: TokenClaims;
 }
 
 /** A browser that has signed in. */
@@ -43,7 +48,10 @@ interface FixedKey {
 }
 
 /** A stored key that is valid. */
-interface ValidApiKey extends Pick<ApiKeyView, 'id' | 'name' | 'role' | 'expiresAt' | 'agents' | 'sessions'> {
+interface ValidApiKey extends Pick<
+  ApiKeyView,
+  'id' | 'name' | 'role' | 'expiresAt' | 'agents' | 'sessions' | 'limits'
+> {
   sha256: string;
   /** Null: the name of its caller. */
   owner: string | null;
@@ -69,6 +77,9 @@ export interface StoredKeys {
   prefix: string;
 }
 
+/** Reads a token for browsers, of a stored key; null: this service has not made it. */
+export type ReadToken = (token: string) => Promise<TokenClaims | null>;
+
 const NOTHING_STORED: StoredKeys = {
   readKeys: () => Promise.resolve([]),
   readSessions: () => Promise.resolve([]),
@@ -76,15 +87,23 @@ const NOTHING_STORED: StoredKeys = {
   prefix: '',
 };
 
-interface KeyRingOptions {
+export interface KeyRingOptions {
   fixed: readonly FixedKey[];
   /** Absent: only the fixed keys open the API. */
   stored?: StoredKeys | undefined;
+  readToken?: ReadToken | undefined;
   nowMs?: () => number;
 }
 
 export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'hex');
+}
+
+const GENERATION_CHARS = 16;
+
+/** The mark of a key's text in its tokens, which says nothing about the text. */
+export function generationOf(keySha256: string): string {
+  return hashSecret(keySha256).slice(0, GENERATION_CHARS);
 }
 
 /** For this long, a key or a sign-in that was read is assumed to be unchanged. */
@@ -102,6 +121,7 @@ const COOKIE = /^([0-9a-f-]{36})\.([\w-]{43})$/;
 
 export class KeyRing {
   readonly #store: StoredKeys;
+  readonly #readToken: ReadToken | undefined;
   #fixed: Map<string, Principal>;
   #stored: { keys: Map<string, ValidApiKey>; readAtMs: number } | null = null;
   #reading: Promise<Map<string, ValidApiKey>> | null = null;
@@ -115,8 +135,9 @@ export class KeyRing {
   #changes = 0;
   readonly #nowMs: () => number;
 
-  constructor({ fixed, stored = NOTHING_STORED, nowMs = Date.now }: KeyRingOptions) {
+  constructor({ fixed, stored = NOTHING_STORED, readToken, nowMs = Date.now }: KeyRingOptions) {
     this.#store = stored;
+    this.#readToken = readToken;
     this.#nowMs = nowMs;
     this.#fixed = indexPrincipals(fixed);
     this.#sessions = new LRUCache({ max: SESSIONS_MAX, ttl: FRESH_MS });
@@ -131,12 +152,37 @@ export class KeyRing {
     return key.startsWith(this.#store.prefix) ? this.findStored(keySha256) : null;
   }
 
+  /**
+   * Who sends it as a bearer: as `find`, or the key of a token with what the token leaves of it. A
+   * token opens the API only here: no browser signs in with it.
+   */
+  findBearer(text: string): Principal | null | Promise<Principal | null> {
+    return this.find(text) ?? (text.startsWith(TOKEN_PREFIX) ? this.#findToken(text) : null);
+  }
+
+  async #findToken(text: string): Promise<Principal | null> {
+    const token = (await this.#readToken?.(text)) ?? null;
+    if (token === null || token.expiresAtMs <= this.#nowMs()) return null;
+    const stored = await this.#findKey((keys) => keys.values().find(({ id }) => id === token.key));
+    if (stored === undefined || generationOf(stored.sha256) !== token.generation) return null;
+    const principal = await this.findStored(stored.sha256);
+    if (principal === null) return null;
+    // Its stored answers are not those of the key, nor of tokens for other sessions.
+    const owner = `${principal.owner} token ${token.sessions}`;
+    return { ...principal, owner, role: token.may.includes('send') ? 'operator' : 'viewer', token };
+  }
+
+  /** Whether a token and its key are still valid; true for a key. */
+  async isValid({ token, keySha256 }: Principal): Promise<boolean> {
+    if (token === undefined) return true;
+    return token.expiresAtMs > this.#nowMs() && (await this.findStored(keySha256)) !== null;
+  }
+
   /** The principal of the key with this SHA-256, while it is valid. */
   async findStored(keySha256: string): Promise<Principal | null> {
     const fixed = this.#fixed.get(keySha256);
     if (fixed !== undefined) return fixed;
-    const stored =
-      (await this.#storedKeys(FRESH_MS)).get(keySha256) ?? (await this.#storedKeys(UNKNOWN_MS)).get(keySha256);
+    const stored = await this.#findKey((keys) => keys.get(keySha256));
     if (stored === undefined || (stored.expiresAt !== null && Date.parse(stored.expiresAt) <= this.#nowMs()))
       return null;
     if (!stored.isUseNoted) {
@@ -146,7 +192,12 @@ export class KeyRing {
     const name = callerOfKey(stored.name);
     const owner = stored.owner ?? name;
     const roots = rootsOf(stored);
-    return { name, owner, role: stored.role, scope: roots && [...roots, rootOfKey(owner)], keySha256 };
+    return { name, owner, role: stored.role, scope: roots && [...roots, rootOfKey(owner)], keySha256, stored };
+  }
+
+  /** Looks for a stored key, and again if it may have been made since the keys were read. */
+  async #findKey(pick: (keys: Map<string, ValidApiKey>) => ValidApiKey | undefined): Promise<ValidApiKey | undefined> {
+    return pick(await this.#storedKeys(FRESH_MS)) ?? pick(await this.#storedKeys(UNKNOWN_MS));
   }
 
   /**
@@ -274,7 +325,7 @@ export function identify(request: FastifyRequest, keys: KeyRing): Identity | nul
   const { authorization } = request.headers;
   if (authorization !== undefined) {
     const key = BEARER.exec(authorization)?.[1];
-    const found = key === undefined ? null : keys.find(key);
+    const found = key === undefined ? null : keys.findBearer(key);
     return found instanceof Promise ? found.then(withKey) : withKey(found);
   }
   const cookie = readCookie(request);

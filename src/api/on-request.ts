@@ -10,7 +10,9 @@ import { notFound, Problem, problemBody } from './problem.ts';
 import type { Route } from './route.ts';
 import { refuseRole } from './perform-route.ts';
 import type { ApiServices } from './services.ts';
+import { refuseToken } from './token-access.ts';
 import { MIMEType } from 'node:util';
+import { TOKEN_PREFIX } from '../core/browser-token.ts';
 import { cutHead } from '../core/text.ts';
 import type { Config } from '../config.ts';
 import { isLoopbackHost } from '../network/public-address.ts';
@@ -28,26 +30,27 @@ export function createOnRequest(
   { refuseUnknown, arrivalMsMax }: { refuseUnknown: RefuseUnknown; arrivalMsMax: number },
 ) {
   const checkHost = createCheckHost(config);
-  const { admission, attempts, keys } = services;
+  const { admission, attempts, keys, limits } = services;
 
   function enter(request: FastifyRequest, reply: FastifyReply, identity: Identity | null): void {
     request.identity = identity;
-    const { isPublic, role } = request.routeOptions.config;
+    const { isPublic, role, token, isLong } = request.routeOptions.config;
     if (isPublic !== true) {
       if (identity === null) {
         reply.header('www-authenticate', 'Bearer');
         throw request.headers.authorization === undefined ? unauthorized() : wrongKey(attempts, request.ip);
       }
+      limits.takeRequest(identity.principal, request.ip);
       if (request.is404) throw refuseUnknown(request, reply);
+      const { token: claims } = identity.principal;
+      if (claims !== undefined) refuseToken(token, claims);
       refuseRole(identity.principal.role, role);
+      if (isLong === true) onClose(reply, limits.hold(identity.principal));
     }
     checkEncoding(request, request.routeOptions.config.takes === 'lines' && isStreamed(request));
     admission.enter(request);
     limitArrival(request, reply, arrivalMsMax);
-    // Also when the client disconnects before there is an answer, for which there is no hook, or
-    // while its key was looked up.
-    if (reply.raw.closed) admission.leave(request);
-    else reply.raw.once('close', () => admission.leave(request));
+    onClose(reply, () => admission.leave(request));
   }
 
   return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
@@ -64,6 +67,7 @@ export function createOnRequest(
     };
     try {
       checkHost(request);
+      refuseTokenInAddress(request);
       // Requests for the state of this process are answered however busy it is.
       if (request.routeOptions.config.isPublic === true && request.method !== 'POST') return done();
       const identity = identify(request, keys);
@@ -73,6 +77,15 @@ export function createOnRequest(
       done(error as Error);
     }
   };
+}
+
+/**
+ * Also when the client disconnects before there is an answer, for which there is no hook, or while
+ * its key was looked up.
+ */
+function onClose({ raw }: FastifyReply, release: () => void): void {
+  if (raw.closed) release();
+  else raw.once('close', release);
 }
 
 export type RefuseUnknown = ReturnType<typeof createRefusal>;
@@ -109,6 +122,17 @@ function readPath(request: FastifyRequest): string {
 // rebinding); such a name is refused.
 
 const SINGLE_HEADERS = ['host', 'authorization'];
+
+const TOKEN = new RegExp(String.raw`${TOKEN_PREFIX}[\w-]{40}`);
+
+/** Throws `Problem` for a token in an address, which logs and the history of browsers keep (G31). */
+function refuseTokenInAddress({ url }: FastifyRequest): void {
+  if (!TOKEN.test(url)) return;
+  throw new Problem(
+    'invalid_request',
+    'The address contains a token. Send it as Authorization: Bearer <token>, and make a new one: addresses are logged.',
+  );
+}
 
 /** Makes the check; it throws `Problem`. */
 function createCheckHost({ runtime, api }: Pick<Config, 'runtime' | 'api'>): (request: FastifyRequest) => void {

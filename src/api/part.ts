@@ -2,12 +2,14 @@
 import type { Registry } from 'prom-client';
 import type { Readiness } from '../contract/answers.ts';
 import type { ApiContext } from './context.ts';
-import type { StoredKeys } from './key-ring.ts';
+import type { ReadToken, StoredKeys } from './key-ring.ts';
 
 /** Made once for each API. */
 export interface ApiPart {
   /** Keys and sign-ins that open the API in addition to the keys of the configuration. */
   storedKeys?: StoredKeys;
+  /** Reads tokens of these keys. */
+  readToken?: ReadToken;
   /** Reads what keeps the service from working: then it is degraded. */
   readTroubles?: () => Promise<Readiness['troubles']>;
   /** Reads what an operator should know although the service works. */

@@ -5,6 +5,7 @@ import type { FastifyReply } from 'fastify';
 import type { Answer } from './answer.ts';
 import { type KeyRole, mayAct } from '../core/key-role.ts';
 import { describeScope, EVERYTHING } from '../core/scope.ts';
+import { unauthorized } from './attempts.ts';
 import { refuseOutside, refuseReceiver } from './belongs.ts';
 import { hideOutside } from './hide-names.ts';
 import type { Principal } from './key-ring.ts';
@@ -13,6 +14,7 @@ import { cutHead } from '../core/text.ts';
 import { recordChange, type ChangeEnd } from '../kernel/use-cases/record-change.ts';
 import { confineService, type Service } from '../kernel/use-cases/service.ts';
 import { toProblem } from './error-handler.ts';
+import { refuseOutsideToken, showToToken } from './token-access.ts';
 import {
   type Api,
   type ApiRequest,
@@ -56,20 +58,26 @@ export function apiOf({ method }: Route, api: Api): Api {
  */
 export async function performRoute(route: Route, { request, reply, principal }: RouteCall, api: Api): Promise<Handled> {
   let own = api;
-  if (principal !== null && principal.scope !== EVERYTHING) {
+  if (principal !== null && (principal.scope !== EVERYTHING || principal.token !== undefined)) {
     const { query, body } = request;
     const params = parseParams(route.path, request.params as Record<string, string>);
-    await refuseOutside(route.belongs, principal, { params, query, body }, api.context.reads);
+    const refuse = principal.token === undefined ? refuseOutside : refuseOutsideToken;
+    await refuse(route, principal, { params, query, body }, api.context.reads);
     for (const sent of [query, body]) refuseReceiver(principal.scope, sent);
     own = { ...api, context: { ...api.context, service: confineService(api.context.service) } };
   }
   const parsed = parseRequest(route, request, reply, principal ?? ANONYMOUS);
   const handle = () => route.handle(parsed, own);
   const answering = principal === null ? handle() : audited(route, parsed, api.context.service, handle);
-  const handled = await (route.isLong === true ? answering : answerWithin(answering, REQUEST_MS_MAX, LATE));
-  if (handled === ANSWERED || principal === null) return handled;
-  const { schema } = route.answers[handled.status] ?? {};
-  return { ...handled, body: await hideOutside(schema, handled.body, principal, api.context.reads) };
+  const answer = await (route.isLong === true ? answering : answerWithin(answering, REQUEST_MS_MAX, LATE));
+  if (answer === ANSWERED || principal === null) return answer;
+  if (principal.token !== undefined) {
+    // The token may have ended while the request waited for a reply.
+    if (!(await api.services.keys.isValid(principal))) throw unauthorized();
+    return showToToken(route.token, answer);
+  }
+  const { schema } = route.answers[answer.status] ?? {};
+  return { ...answer, body: await hideOutside(schema, answer.body, principal, api.context.reads) };
 }
 
 /** Throws `Problem` 403 unless a key with the role may use a route that needs the other. */

@@ -28,6 +28,7 @@ export const PROBLEMS = {
   unsupported_media_type: { status: 415, title: 'The body must be application/json' },
   idempotency_mismatch: { status: 422, title: 'The Idempotency-Key was used with another body' },
   too_many_attempts: { status: 429, title: 'Too many requests with a wrong API key' },
+  too_many_requests: { status: 429, title: 'A limit of the API key or token is reached' },
   insufficient_quota: { status: 429, title: 'A budget is used up' },
   rate_limit_exceeded: { status: 429, title: 'The provider limits the rate of requests' },
   inbox_full: { status: 429, title: 'The inbox is full' },

@@ -19,6 +19,7 @@ import { type PathValues, namesIn, PATH_PARAMETERS, parseWith } from './parse-js
 import type { ApiServices } from './services.ts';
 import { describeList } from '../contract/answers.ts';
 import { fieldProblem, Problem, type ProblemCode } from './problem.ts';
+import type { TokenAccess } from './token-access.ts';
 
 type NamesIn<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
 
@@ -99,6 +100,8 @@ export interface RouteSpec<Path extends string, Query extends z.ZodType, Body ex
   summary: string;
   /** What it is about: decides what a caller with a scope may ask for. */
   belongs: Belongs;
+  /** What tokens for browsers may do with it; absent: nothing. */
+  token?: TokenAccess;
   /** Answers without a key: only for answers without private data. */
   isPublic?: true;
   /** The required role; absent: see `roleOf`. */

@@ -7,12 +7,13 @@ import { readEvents } from '../kernel/views/events.ts';
 import { viewSettlements } from '../kernel/views/turns.ts';
 import { pingDatabase, READ_ONLY } from '../kernel/views/database.ts';
 import { workers } from '../kernel/views/workers.ts';
-import { createAttempts } from './attempts.ts';
+import { createBuckets } from './attempts.ts';
 import type { ApiContext, Dependency } from './context.ts';
 import { EventStreams } from './sse.ts';
 import { EventTail } from './event-tail.ts';
-import { KeyRing, type StoredKeys } from './key-ring.ts';
+import { KeyRing, type KeyRingOptions } from './key-ring.ts';
 import type { ApiPart, AddMetrics } from './part.ts';
+import { RequestLimits } from './request-limits.ts';
 import { SettlementWaiter } from './settlement-waiter.ts';
 import type { FastifyRequest } from 'fastify';
 import { overloaded } from './problem.ts';
@@ -59,8 +60,13 @@ export function createServices(context: ApiContext, parts: readonly ApiPart[], o
   );
   const readReadiness = shareNext(checkReadiness);
   return {
-    keys: createKeyRing(context, parts.find(({ storedKeys }) => storedKeys !== undefined)?.storedKeys),
-    attempts: createAttempts(),
+    keys: createKeyRing(context, {
+      stored: parts.find(({ storedKeys }) => storedKeys !== undefined)?.storedKeys,
+      readToken: parts.find(({ readToken }) => readToken !== undefined)?.readToken,
+    }),
+    limits: new RequestLimits(config, views),
+    /** Wrong keys, by address. */
+    attempts: createBuckets(),
     admission,
     waiter,
     tail,
@@ -94,12 +100,15 @@ export function createServices(context: ApiContext, parts: readonly ApiPart[], o
   };
 }
 
-function createKeyRing({ config, live, adminKey }: ApiContext, stored: StoredKeys | undefined): KeyRing {
+function createKeyRing(
+  { config, live, adminKey }: ApiContext,
+  made: Pick<KeyRingOptions, 'stored' | 'readToken'>,
+): KeyRing {
   const fixedKeys = () => [
     ...config.api.keys.map(({ name, key, role = 'operator' }) => ({ name: callerOfKey(name), key, role })),
     { name: ADMIN, role: 'admin' as const, key: config.runtime.apiKey ?? adminKey },
   ];
-  const ring = new KeyRing({ fixed: fixedKeys(), stored });
+  const ring = new KeyRing({ fixed: fixedKeys(), ...made });
   live.follow({ apply: () => ring.replaceFixed(fixedKeys()) });
   return ring;
 }

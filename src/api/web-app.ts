@@ -105,7 +105,7 @@ export function serveWebApp(app: FastifyInstance, dist: string = WEB_DIST): void
     if (index !== undefined) return sendFile(request, reply, index);
     return reply.type('text/html; charset=utf-8').send(renderHome());
   };
-  const config = { isPublic: true };
+  const config = { isPublic: true, cors: false } as const;
   const method = ['GET', 'HEAD'];
   app.route({ method, url: '/', config, handler: sendPage });
   for (const screen of SCREENS) {

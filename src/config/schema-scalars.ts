@@ -154,6 +154,14 @@ export const reachable = z
     /^(?:\*|(?:\*\.)?[A-Za-z0-9][\w.-]*(?::\d{1,5})?|[0-9A-Fa-f]*:[0-9A-Fa-f:.]+)$/,
     'a host such as "pypi.org", "*.pypi.org", "wiki.lan:8080" or "*"',
   );
+/** The origin of a web page, as browsers send it. */
+export const webOrigin = z
+  .string()
+  .max(300)
+  .refine(
+    (value) => isHttpUrl(value) && new URL(value).origin === value,
+    'the origin of a web page without a path, such as "https://shop.example" or "http://localhost:3000"',
+  );
 export const httpUrl = z.string().max(4096).refine(isHttpUrl, 'a URL that begins with http:// or https://');
 /**
  * Where a reply may be sent on behalf of a client. The text of a refusal must not repeat the URL:

@@ -20,6 +20,7 @@ import {
   word,
   distinct,
   timeZone,
+  webOrigin,
 } from './schema-scalars.ts';
 import { BUDGET_ACTIONS, BUDGET_DEFAULTS, BUDGET_PERIODS, isScope } from '../features/budgets/rules/budget.ts';
 
@@ -61,6 +62,8 @@ export const batchesSchema = section({
   retention: storedMs(60_000).default(QUARTER_MS).describe('how long ended batches and bulk actions are kept'),
 }).meta({ reload: 'used in the next round of the scheduler' });
 
+const NEXT_REQUEST = { reload: 'used for the next request' };
+
 /** A key of the API: an object, or only the key, which is then named by its place. */
 const apiKey = z.union([key, z.strictObject({ name: word, key, role: optional(z.enum(KEY_ROLES)) })]);
 
@@ -81,6 +84,26 @@ export const apiSchema = section({
   hosts: hosts.describe(
     'while the API listens on a loopback address, it answers requests for loopback names, `HOLDFAST_HOST`, these hosts and the host of `api.publicUrl` only (else 421)',
   ),
+  origins: z
+    .array(webOrigin)
+    .max(LIST_MAX)
+    .default([])
+    .describe(
+      'the origins of web pages, such as `https://shop.example`, whose scripts can call the API, see [api.md](api.md#web-pages-of-other-origins). Each is listed by itself: `*` is refused',
+    )
+    .meta({ reload: 'in force at once' }),
+  tokens: section({
+    requestsPerMinute: count(1, 1_000_000)
+      .default(60)
+      .describe(
+        'how many requests each [token for browsers](api.md#tokens-for-browsers) may send per minute; above it 429',
+      ),
+    requestsPerMinuteOfAddress: count(1, 1_000_000)
+      .default(600)
+      .describe(
+        'the same for all tokens that are sent from one address. A loopback address, where a proxy can be, is not counted',
+      ),
+  }).meta(NEXT_REQUEST),
   publicUrl: optional(httpUrl).describe(
     'the address that clients use if a proxy is in front of the API. If the API listens on an address that is not loopback, the start warns that connections are not encrypted, unless this begins with `https`',
   ),
@@ -105,8 +128,6 @@ export const retentionSchema = section({
   deliveries: optional(kept).describe('how long settled deliveries are kept; none: forever'),
   deadLetters: optional(kept).describe('how long resolved dead letters are kept; none: forever'),
 }).meta({ reload: 'used in the next pass' });
-
-const NEXT_REQUEST = { reload: 'used for the next request' };
 
 export const limitsSchema = section({
   waitingPerSession: count(1, 1_000_000)

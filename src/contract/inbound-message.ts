@@ -71,7 +71,7 @@ const thread = z.strictObject({
   starterBody: text.describe('The first message of the thread'),
   historyBody: text.describe('The messages of the thread before this one'),
 });
-const media = z.strictObject({
+export const inboundMedia = z.strictObject({
   path: name.describe('The path of the file in the workspace'),
   type: name.describe('The MIME type of the file'),
   url: z.string().max(URL_CHARS_MAX).exactOptional().describe('Where the file is, as an http or https URL'),
@@ -100,7 +100,7 @@ const fields = z.strictObject({
     .exactOptional()
     .describe('Messages that the agent has not seen, oldest first'),
   thread: thread.exactOptional().describe('The thread that the message belongs to'),
-  media: z.array(media).max(MEDIA_MAX).exactOptional().describe('Files and images of the message'),
+  media: z.array(inboundMedia).max(MEDIA_MAX).exactOptional().describe('Files and images of the message'),
   untrustedContext: z
     .array(z.string())
     .max(CONTEXT_BLOCKS_MAX)

@@ -53,6 +53,19 @@ const sessions = z
   .describe(
     'Beginnings of session keys, each with one `*` at its end: the key sees only these sessions, and what they started',
   );
+const LIMIT_MAX = 1_000_000;
+const requestsPerMinute = z
+  .int()
+  .min(1)
+  .max(LIMIT_MAX)
+  .describe('How many requests it may send per minute to each process of the API, which counts them in its memory');
+const messagesInFlight = z
+  .int()
+  .min(1)
+  .max(LIMIT_MAX)
+  .describe('How many of its messages, with those of its tokens, may wait or be answered at the same time');
+const NO_LIMIT = 'as many as it likes';
+
 const ONE_PART = 'absent: all. With `agents` and `sessions` the key sees what both have';
 
 /** The body of `POST /v1/keys`. */
@@ -66,6 +79,17 @@ export const keyRequest = z.strictObject({
     .describe('The name of its owner in budgets (`key:<name>`) and in the audit log; unique among valid keys'),
   role,
   expiresAt: timeText.exactOptional().describe('When the key expires; absent: never'),
+  limits: z
+    .strictObject({
+      requestsPerMinute: requestsPerMinute
+        .exactOptional()
+        .describe(`${requestsPerMinute.description}; absent: ${NO_LIMIT}`),
+      messagesInFlight: messagesInFlight
+        .exactOptional()
+        .describe(`${messagesInFlight.description}; absent: ${NO_LIMIT}`),
+    })
+    .exactOptional()
+    .describe('What the key may ask; above it, requests are answered 429 `too_many_requests`; absent: no limits'),
   agents: agents.exactOptional().describe(`${agents.description}; ${ONE_PART}`),
   sessions: sessions.exactOptional().describe(`${sessions.description}; ${ONE_PART}`),
   replaces: text
@@ -81,6 +105,12 @@ export const apiKey = z.strictObject({
   id: uuid.describe('The id of the key'),
   name: text.describe('The name of its owner in budgets (`key:<name>`) and in the audit log; unique among valid keys'),
   role,
+  limits: z
+    .strictObject({
+      requestsPerMinute: requestsPerMinute.nullable().describe(`${requestsPerMinute.description}; null: ${NO_LIMIT}`),
+      messagesInFlight: messagesInFlight.nullable().describe(`${messagesInFlight.description}; null: ${NO_LIMIT}`),
+    })
+    .describe('What the key may ask'),
   createdBy: text.describe('Who created it: `admin`, or `key:<name>`'),
   createdAt,
   expiresAt: iso.nullable().describe('When the key expires; null: never'),

@@ -1,7 +1,7 @@
 // API keys that were made while the service ran, by the SHA-256 of their text; the sign-ins with
 // them; and the audit log.
 import type { KeyRole } from '../core/key-role.ts';
-import { holdfast, iso, now, text, uuid } from './columns.ts';
+import { holdfast, integer, iso, now, text, uuid } from './columns.ts';
 
 export const apiKeys = holdfast.table('api_keys', {
   id: uuid().notNull(),
@@ -27,6 +27,9 @@ export const apiKeys = holdfast.table('api_keys', {
   /** As `ScopeSettings`; both null: it sees everything. */
   agents: text().array(),
   sessions: text().array(),
+  /** Null: no limit. */
+  requestsPerMinute: integer(),
+  messagesInFlight: integer(),
 });
 
 /** The sessions of browsers, which their cookies name. */

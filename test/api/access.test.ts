@@ -2,7 +2,7 @@
 // twice.
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
-import { createAttempts } from '../../src/api/attempts.ts';
+import { createBuckets } from '../../src/api/attempts.ts';
 import { ADMIN_KEY } from './api-rig.ts';
 import { useApiRig } from './use-api-rig.ts';
 
@@ -28,18 +28,18 @@ test('after ten wrong keys from one address, wrong keys are answered 429 and the
   expect((await from('10.0.0.2', `Bearer ${ADMIN_KEY}-wrong`)).statusCode).toBe(401);
 });
 
-test('wrong keys expire one by one, and the stored addresses are bounded', () => {
+test('what was taken comes back one by one, and the stored addresses are bounded (G28)', () => {
   let nowMs = 0;
-  const attempts = createAttempts(() => nowMs);
-  const count = (times: number): number[] => Array.from({ length: times }, () => attempts.countWrongKey('10.0.0.1'));
-  expect(count(10).every((waitMs) => waitMs === 0)).toBe(true);
-  const [waitMs = 0] = count(1);
-  expect(waitMs).toBeGreaterThan(0);
-  count(1000);
-  nowMs += waitMs;
-  expect(count(2)).toEqual([0, waitMs]);
-  for (let n = 0; n < 10_000; n += 1) attempts.countWrongKey(`10.1.${n >> 8}.${n & 255}`);
-  expect(count(1)).toEqual([0]);
+  const takeOne = createBuckets(() => nowMs);
+  const rate = { size: 10, refillMs: 6000 };
+  const take = (times: number): number[] => Array.from({ length: times }, () => takeOne('10.0.0.1', rate));
+  expect(take(10).every((waitMs) => waitMs === 0)).toBe(true);
+  expect(take(1)).toEqual([6000]);
+  take(1000);
+  nowMs += 6000;
+  expect(take(2)).toEqual([0, 6000]);
+  for (let n = 0; n < 10_000; n += 1) takeOne(`10.1.${n >> 8}.${n & 255}`, rate);
+  expect(take(1)).toEqual([0]);
 });
 
 test.each([

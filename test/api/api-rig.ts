@@ -5,6 +5,7 @@ import { createApi } from '../../src/api/create-api.ts';
 import { createApiContext, type ApiContext, type Dependency } from '../../src/api/context.ts';
 import { DOOR, ROUTES } from '../../scripts/all-routes.ts';
 import { openAiError, problem } from '../../src/contract/answers.ts';
+import { TOKEN_PREFIX } from '../../src/core/browser-token.ts';
 import { systemClock } from '../../src/clock.ts';
 import { LiveConfig, type Config } from '../../src/config.ts';
 import { listSettings } from '../../src/config/sources.ts';
@@ -130,15 +131,12 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
     url: string,
     more: InjectOptions = {},
   ): Promise<JsonAnswer> {
-    const answer = await app.inject({
-      ...more,
-      method,
-      url,
-      headers: { authorization: `Bearer ${ADMIN_KEY}`, ...more.headers },
-    });
+    const headers = { authorization: `Bearer ${ADMIN_KEY}`, ...more.headers };
+    const answer = await app.inject({ ...more, method, url, headers });
     const isJson = /[/+]json/.test(String(answer.headers['content-type']));
     const body: unknown = isJson ? answer.json() : answer.body;
-    checkDocumented({ method, url, status: answer.statusCode, body });
+    const isOfToken = String(headers.authorization).startsWith(`Bearer ${TOKEN_PREFIX}`);
+    checkDocumented({ method, url, status: answer.statusCode, body, isOfToken });
     return { status: answer.statusCode, headers: answer.headers, body };
   }
 
@@ -182,14 +180,22 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
 }
 
 /** Checks every answer of every test against the schema of its route. */
-function checkDocumented(answer: { method: string; url: string; status: number; body: unknown }): void {
+function checkDocumented(answer: {
+  method: string;
+  url: string;
+  status: number;
+  body: unknown;
+  isOfToken: boolean;
+}): void {
   const path = answer.url.split('?', 1)[0] ?? '';
   const routes = ROUTES.filter(
     (one) => one.method === answer.method && new RegExp(`^${one.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
   );
   const route = routes.find((one) => one.path === path) ?? routes[0];
   const doc = route?.answers[answer.status];
-  const schema = doc?.schema ?? (answer.status < 400 ? undefined : route?.form === undefined ? problem : openAiError);
+  const ofToken = answer.isOfToken && answer.status < 400 ? route?.token?.shows : undefined;
+  const ofForm = answer.status < 400 ? undefined : route?.form === undefined ? problem : openAiError;
+  const schema = ofToken ?? doc?.schema ?? ofForm;
   if (doc === undefined && answer.status < 400)
     throw new Error(`${answer.method} ${path} does not say that it answers ${answer.status}`);
   const result = schema?.safeParse(answer.body);

@@ -23,17 +23,17 @@ const ask = async (url: string) => (await holder.rig.get(url, headers())).body;
 test('a turn does not name its worker, nor who else judged it', async () => {
   const { rig } = holder;
   const { turnId } = await rig.settle('shop:1', 'hello');
-  await rig.post('/v1/scores', { turnId, score: 1 });
-  await rig.post('/v1/scores', { turnId, score: 1, author: 'Ada' });
+  await rig.post(`/v1/turns/${turnId}/scores`, { score: 'helpful', value: true });
+  await rig.post(`/v1/turns/${turnId}/scores`, { score: 'helpful', value: true, by: 'Ada' });
   const all = (await rig.get(`/v1/turns/${turnId}`)).body;
-  expect(all.scores.map(({ author }: { author: string }) => author)).toEqual(['Ada', 'admin']);
+  expect(all.scores.map(({ by }: { by: string }) => by)).toEqual(['Ada', 'admin']);
   const shown = await ask(`/v1/turns/${turnId}`);
   expect(shown).toEqual({
     ...all,
     worker: null,
     workerTitle: null,
     attempts: all.attempts.map((one: object) => ({ ...one, worker: null })),
-    scores: all.scores.map((one: { author: string }) => (one.author === 'admin' ? { ...one, author: null } : one)),
+    scores: all.scores.map((one: { by: string }) => (one.by === 'admin' ? { ...one, by: null } : one)),
   });
   expect(JSON.stringify(await ask('/v1/turns?session=shop:1'))).not.toContain(all.worker);
 });

@@ -38,7 +38,7 @@ beforeAll(async () => {
     const tags = { order: 'zeppelin' };
     const text = `The zeppelin of ${part} [[tool: echo {}]] [[reply: The zeppelin lands.]]`;
     const { turnId, id: messageId } = await rig.settle(session, text, { tags });
-    await rig.post('/v1/scores', { turnId, score: 1 });
+    await rig.post(`/v1/turns/${turnId}/scores`, { score: 'helpful', value: true });
     await rig.settle(session, 'zeppelin [[error: 400 message="The zeppelin is torn"]]');
     await rig.post(`/v1/sessions/${session}/fork`, { key: `copy-of-${part}` });
     const { key: child } = await spawnBelow(rig, `agent:main:${session}`, { label: part });
@@ -105,7 +105,7 @@ const LISTS = [
   '/v1/turns?status=failed,completed&since=2020-01-01T00:00:00Z&',
   '/v1/turns?tag=order:zeppelin&',
   '/v1/turns?tool=echo&',
-  '/v1/turns?score=good&',
+  '/v1/turns?score=helpful:true&',
   '/v1/turns?q=co&',
   '/v1/messages?',
   '/v1/messages?status=waiting&',

@@ -5,6 +5,7 @@ import { chromium, type Browser, type BrowserContext, type Page, type Request } 
 import { afterEach, beforeEach, expect, inject } from 'vitest';
 import { ADMIN_KEY, type ApiRig, type ApiRigOptions } from '../api/api-rig.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
+import { TOKEN_PREFIX } from '../../src/core/browser-token.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import type { Rows } from './fixture/fixture-ids.ts';
 
@@ -65,7 +66,10 @@ export function useDashboard({ fill, ...options }: DashboardOptions = {}): Dashb
 }
 
 /** Opens windows, which are closed after each test. */
-export function useBrowser(): { openWindow: (url: string) => Promise<DashboardWindow> } {
+/** `others`: origins that the page asks as well. */
+export function useBrowser(): {
+  openWindow: (url: string, others?: readonly string[]) => Promise<DashboardWindow>;
+} {
   let faults: string[] = [];
   let contexts: BrowserContext[] = [];
   shareAmongTests(async (onEnd) => {
@@ -83,7 +87,7 @@ export function useBrowser(): { openWindow: (url: string) => Promise<DashboardWi
     expect(found).toEqual([]);
   });
   return {
-    async openWindow(url) {
+    async openWindow(url, others = []) {
       const started = await (browser ??= launch());
       const context = await started.newContext({
         viewport: { width: 1280, height: 800 },
@@ -92,15 +96,19 @@ export function useBrowser(): { openWindow: (url: string) => Promise<DashboardWi
       });
       contexts.push(context);
       context.setDefaultTimeout(WAIT_MS);
-      return openPage(context, url, faults);
+      return openPage(context, url, { faults, others });
     },
   };
 }
 
-async function openPage(context: BrowserContext, url: string, faults: string[]): Promise<DashboardWindow> {
+async function openPage(
+  context: BrowserContext,
+  url: string,
+  { faults, others }: { faults: string[]; others: readonly string[] },
+): Promise<DashboardWindow> {
   const requests: DashboardWindow['requests'] = [];
   const page = await context.newPage();
-  watch(page, url, { faults, requests });
+  watch(page, [url, ...others], { faults, requests });
   const unanswered = unansweredOf(page);
   return {
     url,
@@ -140,7 +148,7 @@ function unansweredOf(page: Page): ReadonlySet<Request> {
 
 function watch(
   page: Page,
-  origin: string,
+  origins: readonly string[],
   { faults, requests }: { faults: string[]; requests: DashboardWindow['requests'] },
 ): void {
   page.on('pageerror', (error) => faults.push(`error in the page: ${error.message}`));
@@ -152,7 +160,8 @@ function watch(
   page.on('request', (request) => {
     const url = request.url();
     requests.push({ method: request.method(), url, body: request.postData() });
-    if (!url.startsWith(`${origin}/`)) faults.push(`a request to another origin: ${url}`);
-    if ([ADMIN_KEY, VIEWER_KEY].some((key) => url.includes(key))) faults.push(`a key in an address: ${url}`);
+    if (!origins.some((origin) => url.startsWith(`${origin}/`))) faults.push(`a request to another origin: ${url}`);
+    if ([ADMIN_KEY, VIEWER_KEY, TOKEN_PREFIX].some((key) => url.includes(key)))
+      faults.push(`a key in an address: ${url}`);
   });
 }

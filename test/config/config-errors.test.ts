@@ -36,6 +36,14 @@ describe('in the file', () => {
       '{api: {environment: "the second staging system"}}',
       'api.environment is "the second staging system"; allowed: at most 24 characters',
     ],
+    [
+      '{api: {origins: ["*"]}}',
+      'api.origins[0] is "*"; allowed: the origin of a web page without a path, such as "https://shop.example" or "http://localhost:3000"',
+    ],
+    [
+      '{api: {origins: ["https://shop.example/"]}}',
+      'api.origins[0] is "https://shop.example/"; allowed: the origin of a web page without a path, such as "https://shop.example" or "http://localhost:3000"',
+    ],
     ['{agents: {defaults: {maxStep: 3}}}', 'agents.defaults.maxStep is not a known key; did you mean "maxSteps"?'],
     [
       '{models: {prices: [{model: "x/y", inputPerMTok: 0.0001, outputPerMTok: 1}]}}',

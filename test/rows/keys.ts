@@ -20,9 +20,12 @@ export const {
 } = table('api_keys', 'id', {
   text: 'id name role sha256 createdBy',
   'text?': 'owner replaces',
+  'int?': 'requestsPerMinute messagesInFlight',
   time: 'createdAt',
   'time?': 'expiresAt lastUsedAt revokedAt',
 });
+
+export const { count: countTokenSecrets } = table('token_secrets', '1', { bool: 'isOnly' });
 
 export const { change: changeSignInCodes } = table('sign_in_codes', '1', { text: 'sha256', time: 'expiresAt' });
 

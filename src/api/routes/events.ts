@@ -20,6 +20,8 @@ import { formatFrame, type LiveEvent } from '../event-tail.ts';
 import { parseSessionKey } from '../parse-json.ts';
 import { ANSWERED, defineRoute, type AnyRequest, type ApiRequest, type Route } from '../route.ts';
 import { EVENT_TYPES, liveEvent } from '../../contract/events.ts';
+import { showEvent } from '../../contract/token-views.ts';
+import type { Principal } from '../key-ring.ts';
 import { listText, sessionKeyText } from '../../contract/queries.ts';
 import type { ApiServices } from '../services.ts';
 import { item } from '../belongs.ts';
@@ -38,6 +40,7 @@ const lastIdHeader = { 'Last-Event-ID': 'Resume after this event' };
 
 const getTurnEvents = defineRoute({
   operationId: 'streamTurnEvents',
+  token: { may: 'read', session: 'turn' },
   belongs: item('turn', isTurnSeen),
   method: 'GET',
   path: '/v1/turns/{id}/events',
@@ -87,6 +90,7 @@ async function planOfTurn(
 const getEvents = defineRoute({
   operationId: 'streamEvents',
   belongs: 'list',
+  token: { may: 'read', session: 'query' },
   method: 'GET',
   path: '/v1/events',
   summary: 'Live events, from now or after a given event id; optionally of one session or of some types',
@@ -164,7 +168,7 @@ interface SentEvents extends Pick<EventStreamOptions, 'response' | 'tail' | 'aft
   isLast: (event: EventRow) => boolean;
   /** False: the stream ends with the past, because nothing more will come. */
   isFollowing: boolean;
-  /** Makes the frame of an event; absent: as for a caller who sees everything. */
+  /** Makes the frame of an event, empty for one that is not shown; absent: as for a caller who sees everything. */
   format?: (event: EventRow) => string;
 }
 
@@ -176,21 +180,52 @@ async function stream(
   services.streams.refuseWhenFull();
   services.admission.leave(reply.request);
   beginEventStream(reply);
-  // The frames of live events are the same for all who see everything. An event names no other
-  // session.
-  const hidden: Pick<SentEvents, 'format'> =
-    principal.scope === EVERYTHING
-      ? {}
-      : { format: (event) => formatFrame(event, (shown) => hideNames(liveEvent, shown, principal, () => true)) };
-  const place = { response: reply.raw, tail: services.tail, ...hidden };
+  const place = { response: reply.raw, tail: services.tail, ...framesFor(principal) };
   try {
-    if (reply.request.method !== 'HEAD') await services.streams.run(sendEvents({ ...sent, ...place }));
+    if (reply.request.method !== 'HEAD') {
+      const following = sendEvents({ ...sent, ...place });
+      const stopWatching = watchToken(principal, services, () => following.end());
+      await services.streams.run(following).finally(stopWatching);
+    }
     reply.raw.end();
   } catch {
     // The past could not be read. The client reconnects by itself, with its last id.
     reply.raw.destroy();
   }
   return ANSWERED;
+}
+
+/** A token that has ended ends its streams so much later at most, and the age of cached keys. */
+const WATCH_MS = 500;
+
+/** Calls `end` when the token of the caller, or its key, is valid no longer. Returns what stops that. */
+function watchToken(principal: Principal, { keys }: ApiServices, end: () => void): () => void {
+  if (principal.token === undefined) return () => undefined;
+  const timer = setInterval(() => {
+    // While the database is away, nothing is sent either.
+    void keys.isValid(principal).then(
+      (isValid) => (isValid ? undefined : end()),
+      () => undefined,
+    );
+  }, WATCH_MS);
+  return () => clearInterval(timer);
+}
+
+/**
+ * How a caller sees events. The frames of live ones are the same for all who see everything. An
+ * event names no other session.
+ */
+function framesFor(principal: Principal): Pick<SentEvents, 'format'> {
+  if (principal.token !== undefined) {
+    return {
+      format(event) {
+        const shown = showEvent(event);
+        return shown === null ? '' : formatFrame(shown);
+      },
+    };
+  }
+  if (principal.scope === EVERYTHING) return {};
+  return { format: (event) => formatFrame(event, (shown) => hideNames(liveEvent, shown, principal, () => true)) };
 }
 
 /** How long a client waits before it connects again. */

@@ -10,6 +10,7 @@ import { defineList, defineRead, defineRoute, type Route } from '../route.ts';
 import { accepted, settled } from '../../contract/answers.ts';
 import { inboundMessage } from '../../contract/inbound-message.ts';
 import { idsText, listText, sessionKeyText, tagText, countText, pageQuery } from '../../contract/queries.ts';
+import { TOKEN_VIEWS } from '../../contract/token-views.ts';
 import { message } from '../../contract/views.ts';
 import { z } from 'zod';
 import { LANES } from '../../core/session-key.ts';
@@ -30,6 +31,7 @@ const postMessage = defineRoute({
   belongs: 'session',
   method: 'POST',
   path: '/v1/sessions/{key}/messages',
+  token: { may: 'send', session: 'path', shows: TOKEN_VIEWS.sent },
   isAudited: false,
   summary: 'Accept an inbound message; with Prefer: wait, answer when it is settled',
   isLong: true,
@@ -38,20 +40,22 @@ const postMessage = defineRoute({
   answers: {
     200: { description: 'Settled within the wait', schema: settled },
     202: { description: 'Committed', schema: accepted },
-    429: { description: 'The inbox is full; nothing was stored' },
+    429: { description: 'The inbox is full, or a limit of the key is reached; nothing was stored' },
   },
   async handle(request, { context, services }) {
     const { key } = request.params;
     const { traceparent } = request.headers;
+    const { principal } = request;
+    const message = {
+      sessionKey: key,
+      body: request.body,
+      idempotency: request.idempotency,
+      sentBy: parseKeyName(principal.name),
+      traceparent: traceparent === undefined ? undefined : String(traceparent),
+    };
     const result = toTakenMessage(
       await answerWithin(
-        acceptMessage(context.service, {
-          sessionKey: key,
-          body: request.body,
-          idempotency: request.idempotency,
-          sentBy: parseKeyName(request.principal.name),
-          traceparent: traceparent === undefined ? undefined : String(traceparent),
-        }),
+        services.limits.send(principal, () => acceptMessage(context.service, message)),
         ACCEPT_MS_MAX,
         'The request timed out, and the message may have been accepted. Send it again with the same Idempotency-Key.',
       ),
@@ -77,6 +81,7 @@ const postMessage = defineRoute({
 const getMessages = defineList({
   operationId: 'listMessages',
   belongs: 'list',
+  token: { may: 'read', session: 'query', shows: TOKEN_VIEWS.messages },
   path: '/v1/messages',
   summary: 'Messages, newest first; optionally with some statuses, some ids, or of one session',
   filter: {
@@ -100,6 +105,7 @@ const getMessages = defineList({
 
 const getMessage = defineRead({
   operationId: 'getMessage',
+  token: { may: 'read', session: 'message', shows: TOKEN_VIEWS.message },
   belongs: item('message', isMessageSeen),
   path: '/v1/messages/{id}',
   summary: 'One message and its outcome',

@@ -15,6 +15,7 @@ import { requireFound, modelProblem, notFound } from '../problem.ts';
 import { defineEffect, defineRoute, defineRead, type Route } from '../route.ts';
 import { abortion, abortRequest, describeList, sessionPatch } from '../../contract/answers.ts';
 import { listText, nameText, pageQuery, searchText, tagText } from '../../contract/queries.ts';
+import { TOKEN_VIEWS } from '../../contract/token-views.ts';
 import { sessionDetails, type SessionDetails } from '../../contract/views.ts';
 import { isUuid } from '../../core/ids.ts';
 import { SESSION_KINDS } from '../../core/session-key.ts';
@@ -78,6 +79,7 @@ function buildDetails(config: Config, found: LockedSession): SessionDetails {
 
 const getSession = defineRead({
   operationId: 'getSession',
+  token: { may: 'read', session: 'path', shows: TOKEN_VIEWS.session },
   belongs: 'session',
   path: '/v1/sessions/{key}',
   summary: 'One session',

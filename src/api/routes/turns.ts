@@ -24,6 +24,7 @@ import {
   tagText,
 } from '../../contract/queries.ts';
 import { scoreText } from '../../contract/scores.ts';
+import { TOKEN_VIEWS } from '../../contract/token-views.ts';
 import { listedTurn, turn } from '../../contract/views.ts';
 import { item } from '../belongs.ts';
 import { isTurnSeen } from '../../kernel/views/scope.ts';
@@ -121,6 +122,7 @@ export function toTurnFilter(query: Partial<z.output<z.ZodObject<typeof turnQuer
 
 const getTurn = defineRead({
   operationId: 'getTurn',
+  token: { may: 'read', session: 'turn', shows: TOKEN_VIEWS.turn },
   belongs: item('turn', isTurnSeen),
   path: '/v1/turns/{id}',
   summary: 'One turn with all its steps',

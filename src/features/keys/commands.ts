@@ -1,15 +1,17 @@
 // `holdfast keys`: API keys that are made while the service runs.
 import type { ApiKeyView } from '../../contract/keys.ts';
-import { KEY_ROLES } from '../../core/key-role.ts';
+import { given } from '../../core/json.ts';
+import { KEY_ROLES, type KeyRole } from '../../core/key-role.ts';
 import { isUuid } from '../../core/ids.ts';
 import type { ApiClient } from '../../cli/api-client.ts';
 import { notFound } from '../../cli/cli-error.ts';
 import { command, prints, type Words } from '../../cli/command.ts';
 import { printTable } from '../../cli/print.ts';
-import { commaSeparated } from '../../cli/options.ts';
+import { commaSeparated, wholeNumber } from '../../cli/options.ts';
 import { futureTime } from '../../cli/time-option.ts';
 
 const PAGE_ITEMS = 200;
+const LIMIT_MAX = 1_000_000;
 
 export const words: Words = {
   keys: {
@@ -34,17 +36,23 @@ export const words: Words = {
           'only sessions whose keys begin so, and what they started, such as agent:main:shop:*',
           commaSeparated,
         ],
+        requestsPerMinute: [
+          '--requests-per-minute <count>',
+          'how many requests it may send per minute; by default as many as it likes',
+          wholeNumber(1, LIMIT_MAX),
+        ],
+        messagesInFlight: [
+          '--messages-in-flight <count>',
+          'how many of its messages may wait or be answered at the same time; by default as many as it likes',
+          wholeNumber(1, LIMIT_MAX),
+        ],
         replaces: [
           '--replaces <key>',
           'the name or id of an earlier key, whose conversations and stored answers it continues',
         ],
       },
-      run: prints('createKey', ({ key, ...made }, terminal, { name, role, replaces }) => {
-        terminal.print(key ?? '');
-        terminal.note(`the key ${name} has the role ${role}; keep it, because it is not shown again`);
-        terminal.note(`it sees ${describePart(made)}`);
-        if (replaces !== undefined) terminal.note(`it continues the conversations of the key ${replaces}`);
-      }),
+      run: ({ requestsPerMinute, messagesInFlight, ...input }, api, terminal) =>
+        create({ ...input, limits: given({ requestsPerMinute, messagesInFlight }) }, api, terminal),
     }),
     list: command({
       summary: 'list API keys, including revoked ones',
@@ -59,6 +67,7 @@ export const words: Words = {
             { title: 'SEES', value: describePart, dropOrder: 5 },
             { title: 'LAST USED', value: (row) => (row.lastUsedAt === null ? 'never' : terminal.time(row.lastUsedAt)) },
             { title: 'EXPIRES', value: (row) => row.expiresAt?.slice(0, 16) ?? 'never', dropOrder: 3 },
+            { title: 'LIMITS', value: ({ limits }) => describeLimits(limits), dropOrder: 6 },
             { title: 'CREATED BY', value: (row) => row.createdBy, dropOrder: 2 },
             { title: 'REPLACES', value: (row) => row.replaces ?? '', dropOrder: 4 },
             { title: 'ID', value: (row) => row.id, dropOrder: 1 },
@@ -78,6 +87,30 @@ export const words: Words = {
     }),
   },
 };
+
+interface NewKey {
+  name: string;
+  role: KeyRole;
+  limits: object;
+  expiresAt?: string | undefined;
+  agents?: string[] | undefined;
+  sessions?: string[] | undefined;
+  replaces?: string | undefined;
+}
+
+const create = prints('createKey', ({ key, ...made }, terminal, { name, role, replaces }: NewKey) => {
+  terminal.print(key ?? '');
+  terminal.note(`the key ${name} has the role ${role}; keep it, because it is not shown again`);
+  terminal.note(`it sees ${describePart(made)}`);
+  if (replaces !== undefined) terminal.note(`it continues the conversations of the key ${replaces}`);
+});
+
+function describeLimits({ requestsPerMinute, messagesInFlight }: ApiKeyView['limits']): string {
+  return [
+    ...(requestsPerMinute === null ? [] : [`${requestsPerMinute}/min`]),
+    ...(messagesInFlight === null ? [] : [`${messagesInFlight} in flight`]),
+  ].join(', ');
+}
 
 const revoke = prints('revokeKey', ({ name }, terminal) => {
   terminal.print(`the key ${name} is revoked`);

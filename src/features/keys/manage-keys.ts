@@ -54,6 +54,8 @@ export async function makeApiKey(
     role: KeyRole;
     agents: string[] | null;
     sessions: string[] | null;
+    requestsPerMinute?: number;
+    messagesInFlight?: number;
     createdBy: string;
     expiresAt: string | null;
     replaces: string | null;

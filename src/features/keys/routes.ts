@@ -45,7 +45,7 @@ const postKey = defineEffect<'/v1/keys', { id: string; key?: string }, z.ZodType
     if (name === ADMIN || context.config.api.keys.some((key) => key.name === name)) throw nameTaken(name);
     const { replaces = null, agents = null, sessions = null } = body;
     refuseEmptyScope({ agents, sessions }, context.config);
-    const settings = { name, role, agents, sessions, createdBy: principal.name, expiresAt, replaces };
+    const settings = { ...body.limits, name, role, agents, sessions, createdBy: principal.name, expiresAt, replaces };
     const made = await makeApiKey(context.service, settings, idempotency);
     switch (made) {
       case 'name_taken':

@@ -11,11 +11,15 @@ import { isoSql } from '../../kernel/sessions/session-facts.ts';
 
 /** The keys that open the API now. */
 export function readValidApiKeys(db: ViewDatabase) {
-  const { id, name, role, sha256, owner, expiresAt, agents, sessions } = apiKeys;
+  const { id, name, role, sha256, owner, expiresAt, agents, sessions, requestsPerMinute, messagesInFlight } = apiKeys;
+  const limits = { requestsPerMinute, messagesInFlight };
   const isUseNoted = sql<boolean>`coalesce(${apiKeys.lastUsedAt} > ${fromNow(-60_000)}, false)`;
   const isValid = and(isNull(apiKeys.revokedAt), or(isNull(expiresAt), gt(expiresAt, now)));
   return query(db, (of) =>
-    of.select({ id, name, role, sha256, owner, expiresAt, agents, sessions, isUseNoted }).from(apiKeys).where(isValid),
+    of
+      .select({ id, name, role, sha256, owner, expiresAt, agents, sessions, limits, isUseNoted })
+      .from(apiKeys)
+      .where(isValid),
   );
 }
 
@@ -34,6 +38,7 @@ export const keys = listOf<object, ApiKeyView>({
   purpose: 'Read keys, newest first.',
   text: `select k.id, k.name, k.role, k.created_by as "createdBy", ${isoSql('k.created_at')} as "createdAt", ${isoSql('k.expires_at')} as "expiresAt",
   ${isoSql('k.last_used_at')} as "lastUsedAt", ${isoSql('k.revoked_at')} as "revokedAt", k.replaces, k.agents, k.sessions,
+  json_build_object('requestsPerMinute', k.requests_per_minute, 'messagesInFlight', k.messages_in_flight) as limits,
   not exists (select from holdfast.scopes c where c.step is not null and c.prefix = any (array_append(
     coalesce((select array_agg(left(one, -1)) from unnest(k.sessions) as one), (select array_agg('agent:' || one || ':') from unnest(k.agents) as one)),
     coalesce(k.owner, '${callerOfKey('')}' || k.name) || '${rootOfKey('')}'))) as "listsComplete"

@@ -13,6 +13,7 @@ const CODES: Partial<Record<ProblemCode, string>> = {
   unknown_agent: 'model_not_found',
   inbox_full: 'rate_limit_exceeded',
   too_many_attempts: 'rate_limit_exceeded',
+  too_many_requests: 'rate_limit_exceeded',
 };
 
 export function toOpenAiError({ code, status, message, errors }: Problem): OpenAiError {

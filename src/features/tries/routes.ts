@@ -23,9 +23,9 @@ const postTurnTry = defineRoute({
     202: { description: 'Committed; the turn of the message is the result', schema: tried },
     409: { description: 'The turn has not ended, has asked the model nothing, or has no messages any more' },
   },
-  async handle({ params: { id }, body: changes, idempotency, principal }, { context }) {
-    const sentBy = parseKeyName(principal.name);
-    return answerTry(id, id, await tryTurn(context.service, id, { changes, idempotency, sentBy }));
+  async handle({ params: { id }, body: changes, idempotency, principal }, { context, services }) {
+    const request = { changes, idempotency, sentBy: parseKeyName(principal.name) };
+    return answerTry(id, id, await services.limits.send(principal, () => tryTurn(context.service, id, request)));
   },
 });
 
@@ -38,9 +38,13 @@ const postAgentTry = defineRoute({
   summary: 'Ask an agent something in a new session that delivers and changes nothing',
   body: agentTry,
   answers: { 202: { description: 'Committed; the turn of the message is the result', schema: tried } },
-  async handle({ params: { agent }, body: changes, idempotency, principal }, { context }) {
-    const sentBy = parseKeyName(principal.name);
-    return answerTry(agent, null, await tryAgent(context.service, agent, { changes, idempotency, sentBy }));
+  async handle({ params: { agent }, body: changes, idempotency, principal }, { context, services }) {
+    const request = { changes, idempotency, sentBy: parseKeyName(principal.name) };
+    return answerTry(
+      agent,
+      null,
+      await services.limits.send(principal, () => tryAgent(context.service, agent, request)),
+    );
   },
 });
 

@@ -1,5 +1,6 @@
-// The total that bounds what is accepted (G27).
+// The totals that bound what is accepted (G27).
 import { sql } from '../../database/drizzle.ts';
+import { viewQuery } from '../../database/literal-query.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 
 /**
@@ -12,3 +13,13 @@ export async function countWaiting(db: ViewDatabase): Promise<number> {
     from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id`);
   return result.rows[0]?.count ?? 0;
 }
+
+/** How many messages that a key of this name has sent are not settled. */
+export const countInFlight = viewQuery({
+  name: 'count-in-flight',
+  purpose: 'Count the messages of a key that are not settled, by the index of them.',
+  text: `select count(*)::int as count from holdfast.inbox i
+where i.status in ('delayed', 'waiting', 'claimed') and i.body ->> 'sentBy' is not null and i.body ->> 'sentBy' = $1`,
+  values: (sentBy: string) => [sentBy],
+  answer: ([row]: { count: number }[]) => row?.count ?? 0,
+});

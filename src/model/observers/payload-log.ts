@@ -17,7 +17,7 @@ const SECRET_FIELD =
 const KEY_SHAPES = [
   String.raw`\bsk-[\w-]{16,}`,
   String.raw`\bwhsec_[\w+/=]{8,}`,
-  String.raw`\bhf_[\w-]{20,}`,
+  String.raw`\bhft?_[\w-]{20,}`,
   String.raw`\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-)[\w-]{16,}`,
   String.raw`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`,
   String.raw`\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]+`,

@@ -236,6 +236,13 @@ export const CHANGE_ROWS: readonly CommandRow[] = [
     json: { name: '{name}', role: 'viewer', agents: ['main'], sessions: ['agent:main:shop:*'] },
   },
   {
+    line: 'keys create {name} --requests-per-minute 600 --messages-in-flight 20',
+    make: (scene) => Promise.resolve({ name: scene.fresh('key') }),
+    shows: [/^hf_\S+\s*$/m],
+    notes: ['the key {name} has the role viewer'],
+    json: { name: '{name}', limits: { requestsPerMinute: 600, messagesInFlight: 20 } },
+  },
+  {
     line: 'keys create {name} --replaces {old}',
     make: async (scene) => {
       const old = scene.fresh('replaced');

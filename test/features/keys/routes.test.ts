@@ -63,6 +63,8 @@ describe('a role', () => {
     expect(ofViewers.map(({ method, path }) => `${method} ${path}`)).toEqual([
       'DELETE /v1/auth/sessions/current',
       'POST /v1/auth/codes',
+      // A token that sends needs an operator.
+      'POST /v1/tokens',
       // Each call of a tool needs the role of its route.
       'POST /mcp',
     ]);

@@ -74,6 +74,8 @@ const KEPT = {
     'roll_up_cursor',
     'row_counts',
     'search_position',
+    'scopes',
+    'token_secrets',
   ],
   'one for each submission of up to 100,000 requests': ['provider_batches'],
   'one for each different system prompt, tool list and image': ['snapshots'],

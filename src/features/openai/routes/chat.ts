@@ -13,7 +13,9 @@ import { type ANSWERED, defineRoute, type AnyRequest, type Route, type Api } fro
 async function complete(request: AnyRequest, api: Api): Promise<Answer | typeof ANSWERED> {
   const body = readChat(request.body, api.context.config.limits.jsonDepth);
   const conversation = parseConversation(body.messages, 'messages');
-  const begun = await beginCall(api.context, request, { body, conversation });
+  const begun = await api.services.limits.send(request.principal, () =>
+    beginCall(api.context, request, { body, conversation }),
+  );
   const call = await openCall(api, begun, { isSentWhole: !body.isStreaming });
   if (body.isStreaming) return await answerStreamed(api, request, call, printChunks(api, body, call));
   return await answerWhole(api, request, call, async (end) => {

@@ -45,11 +45,13 @@ const answers = {
 async function create(request: AnyRequest, api: Api): Promise<Answer | typeof ANSWERED> {
   const body = readResponse(await withItems(api, request), api.context.config.limits.jsonDepth);
   const conversation = parseConversation(body.messages, 'input');
-  const begun = await beginCall(api.context, request, {
-    body,
-    conversation,
-    target: (keyed) => conversationTarget(api, request, { body, keyed }),
-  });
+  const begun = await api.services.limits.send(request.principal, () =>
+    beginCall(api.context, request, {
+      body,
+      conversation,
+      target: (keyed) => conversationTarget(api, request, { body, keyed }),
+    }),
+  );
   const call = await openCall(api, begun, { isSentWhole: !body.isStreaming });
   if (body.isStreaming) return await answerStreamed(api, request, call, printEvents(api, call, -1));
   if (body.isBackground) return { status: 200, body: await responseNow(api, call), headers: toHeaders(call) };
