@@ -27,6 +27,7 @@ import { queueing } from './parts/queueing.ts';
 import { rings } from './parts/rings.ts';
 import { sandboxed } from './parts/sandbox.ts';
 import { scaling } from './parts/scaling.ts';
+import { scopes } from './parts/scopes.ts';
 import { slowModel } from './parts/slow-model.ts';
 import { startUp } from './parts/start-up.ts';
 import { statisticsAtScale } from './parts/statistics-at-scale.ts';
@@ -56,6 +57,7 @@ const partsWith = (compared: ComparedCommits): BenchPart[] => [
   budgetsAndLimits,
   statisticsAtScale,
   fairBatches,
+  scopes,
   dashboard,
   dashboardBuild,
   tabs,

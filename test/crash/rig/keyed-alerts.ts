@@ -1,5 +1,5 @@
 // Requests to alert destinations.
-import { count, type KeyedScenario } from './keyed-ground.ts';
+import { count, nameOf, type KeyedScenario } from './keyed-ground.ts';
 
 const PATH = '/v1/alert-destinations';
 /** Nothing listens there. */
@@ -12,16 +12,16 @@ export const KEYED_ALERTS: KeyedScenario[] = [
     secret: 'secret',
     prepare: async (ground, session) => ({
       path: PATH,
-      body: { name: session, url: URL_AWAY },
+      body: { name: nameOf(session), url: URL_AWAY },
       status: 201,
-      effects: () => count(ground, 'holdfast.alert_destinations where name = $1', [session]),
+      effects: () => count(ground, 'holdfast.alert_destinations where name = $1', [nameOf(session)]),
     }),
   },
   {
     name: 'a test of an alert destination',
     route: `${PATH}/{id}/test`,
     async prepare(ground, session) {
-      const made = (await ground.post(PATH, { name: session, url: URL_AWAY })).body as { id: string };
+      const made = (await ground.post(PATH, { name: nameOf(session), url: URL_AWAY })).body as { id: string };
       return {
         path: `${PATH}/${made.id}/test`,
         body: {},

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { addApprovals } from '../../rows/approvals.ts';
 import { addToolCalls } from '../../rows/calls.ts';
+import { addEntries } from '../../rows/entries.ts';
 import { changeSessions } from '../../rows/sessions.ts';
 import { ahead, now } from '../../rows/table.ts';
 import { toolCallId } from '../../../src/core/tool-policy.ts';
@@ -16,6 +17,8 @@ async function insertHeld(ground: Ground, session: string, heldFor: HoldCode) {
   const place = { turnId, callId: 'call-1', step: 1, ordinal: 1 };
   const call = { name: 'exec', status: 'intent', epoch: 1, runs: 0, isIdempotent: false, intentAt: now };
   await addToolCalls(ground, { ...place, ...call, heldFor, heldUntil: ahead('1 day') });
+  const called = { type: 'tool_use', id: place.callId, name: call.name, input: {} };
+  await addEntries(ground, { sessionId, seq: 1, turnId, kind: 'answer', role: 'assistant', content: [called] });
   return { sessionId, place };
 }
 

@@ -1,6 +1,6 @@
 // Requests to the POST routes of batches, budgets, keys and bulk actions, for keyed-scenarios.ts.
 import { newId } from '../../../src/ids.ts';
-import { changeOnce, count, type Ground, type KeyedScenario } from './keyed-ground.ts';
+import { changeOnce, count, nameOf, type Ground, type KeyedScenario } from './keyed-ground.ts';
 
 const STARTED = `holdfast.batches where name = $1 and status <> 'uploading'`;
 
@@ -42,9 +42,9 @@ export const KEYED_BATCHES: KeyedScenario[] = [
     secret: 'key',
     prepare: async (ground, session) => ({
       path: '/v1/keys',
-      body: { name: session, role: 'viewer' },
+      body: { name: nameOf(session), role: 'viewer' },
       status: 201,
-      effects: () => count(ground, 'holdfast.api_keys where name = $1', [session]),
+      effects: () => count(ground, 'holdfast.api_keys where name = $1', [nameOf(session)]),
     }),
   },
   {

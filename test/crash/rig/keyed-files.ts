@@ -14,10 +14,10 @@ const LINE = JSON.stringify({
 async function uploaded(ground: Ground, line = LINE): Promise<string> {
   const id = randomUUID();
   await ground.rows(
-    `with file as (insert into holdfast.client_files (id, filename, purpose, bytes, created_by, completed_at, expires_at)
-      values ($1, 'lines', 'batch', 1, 'admin', now(), now() + interval '1 day'))
+    `with file as (insert into holdfast.client_files (id, filename, purpose, bytes, created_by, completed_at, expires_at, owner)
+      values ($1, 'lines', 'batch', 1, 'admin', now(), now() + interval '1 day', $3))
      insert into holdfast.client_file_parts (file_id, n, content) values ($1, 1, convert_to($2, 'utf8'))`,
-    [id, line],
+    [id, line, ground.owner ?? null],
   );
   return id;
 }

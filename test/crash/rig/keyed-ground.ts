@@ -1,6 +1,7 @@
 // What the requests of keyed-scenarios.ts need: the service that they are sent to, and existing
 // rows.
 import { randomUUID } from 'node:crypto';
+import { canonicalSessionKey } from '../../../src/core/session-key.ts';
 import { addDeliveries } from '../../rows/deliveries.ts';
 import { readSessions } from '../../rows/sessions.ts';
 import { now } from '../../rows/table.ts';
@@ -16,6 +17,8 @@ export interface KeyedAnswer {
 export interface Ground {
   post(path: string, body: object, key?: string): Promise<KeyedAnswer>;
   rows(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
+  /** The owner of what the key of `post` makes; absent: it sees everything. */
+  owner?: string;
 }
 
 /** A request and the rows that it needs. */
@@ -39,6 +42,9 @@ export interface KeyedScenario {
   prepare: (ground: Ground, session: string) => Promise<KeyedRequest>;
 }
 
+/** A name of what has no colons in its name, for a session. */
+export const nameOf = (session: string): string => session.replaceAll(':', '-');
+
 export async function count(ground: Ground, from: string, values: unknown[]): Promise<number> {
   const [row] = await ground.rows(`select count(*)::int as n from ${from}`, values);
   return Number(row?.['n']);
@@ -46,7 +52,7 @@ export async function count(ground: Ground, from: string, values: unknown[]): Pr
 
 export async function sessionIdOf(ground: Ground, session: string): Promise<string> {
   await ground.post(`/v1/sessions/${session}/messages`, { text: 'one' });
-  const [row] = await readSessions(ground, { key: `agent:main:${session}` }, 'id');
+  const [row] = await readSessions(ground, { key: canonicalSessionKey(session) }, 'id');
   return row!.id;
 }
 
@@ -93,7 +99,7 @@ export async function stop(ground: Ground, session: string) {
       count(
         ground,
         `holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where s.key = $1 and i.status = 'cancelled'`,
-        [`agent:main:${session}`],
+        [canonicalSessionKey(session)],
       ),
   };
 }

@@ -1,6 +1,7 @@
 // A request to every POST route, each with a count of its effects in the tables. No worker runs:
 // waiting messages keep waiting, and running turns are inserted as rows, so every count is exact.
 import { randomUUID } from 'node:crypto';
+import { canonicalSessionKey } from '../../../src/core/session-key.ts';
 import {
   changeOnce,
   count,
@@ -37,7 +38,7 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
       path: `/v1/sessions/${session}/messages`,
       body: { text: 'once' },
       status: 202,
-      effects: () => count(ground, `holdfast.inbox where session_id ${OF_SESSION}`, [`agent:main:${session}`]),
+      effects: () => count(ground, `holdfast.inbox where session_id ${OF_SESSION}`, [canonicalSessionKey(session)]),
     }),
   },
   {
@@ -65,7 +66,7 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
           await ground.post(path, { text: '/think low' });
           overridden = 1;
         },
-        effects: async () => overridden + (await count(ground, isSet, [`agent:main:${session}`])),
+        effects: async () => overridden + (await count(ground, isSet, [canonicalSessionKey(session)])),
       };
     },
   },
@@ -91,7 +92,7 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
       meanwhile: () => ground.post(`/v1/sessions/${session}/system-events`, { text: 'another' }),
       effects: () =>
         count(ground, `holdfast.system_events where text = 'once' and session_id ${OF_SESSION}`, [
-          `agent:main:${session}`,
+          canonicalSessionKey(session),
         ]),
     }),
   },
@@ -163,7 +164,8 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
       path: `/v1/sessions/${session}/spawn`,
       body: { task: 'x' },
       status: 202,
-      effects: () => count(ground, `holdfast.subagent_runs where parent_id ${OF_SESSION}`, [`agent:main:${session}`]),
+      effects: () =>
+        count(ground, `holdfast.subagent_runs where parent_id ${OF_SESSION}`, [canonicalSessionKey(session)]),
     }),
   },
   {
@@ -407,7 +409,7 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
       body: { session },
       status: 200,
       ...changeOnce(ground, {
-        id: `agent:main:${session}`,
+        id: canonicalSessionKey(session),
         back: 'delete from holdfast.pauses where session_key = $1',
         isChanged: 'holdfast.pauses where session_key = $1',
       }),
@@ -418,13 +420,13 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
     route: '/v1/resume',
     async prepare(ground, session) {
       const insert = `insert into holdfast.pauses (id, session_key, paused_by) values (gen_random_uuid(), $1, 'test')`;
-      await ground.rows(insert, [`agent:main:${session}`]);
+      await ground.rows(insert, [canonicalSessionKey(session)]);
       return {
         path: '/v1/resume',
         body: { session },
         status: 200,
         ...changeOnce(ground, {
-          id: `agent:main:${session}`,
+          id: canonicalSessionKey(session),
           back: insert,
           isChanged: '(select 1) as one where not exists (select from holdfast.pauses where session_key = $1)',
         }),

@@ -1,5 +1,5 @@
-// The safeguards of batches, the provider lane, budgets, rate limits and files, each with the test
-// that fails without it.
+// The safeguards of batches, the provider lane, budgets, rate limits, files and scopes, each with the
+// test that fails without it.
 import type { SourceChange } from './mutant.ts';
 
 /** A safeguard and how it is switched off. */
@@ -27,6 +27,91 @@ const budgets = 'test/features/budgets/turns.test.ts';
 const blocks = 'test/turn/model-blocks.test.ts';
 const models = 'src/kernel/turn/model-states.ts';
 const turnContext = 'workers/create-turn-context.ts';
+
+const matrix = 'test/api/scope-matrix.test.ts';
+
+/** What a key with a scope would see of others: the name, the change of the source, and the list that shows it. */
+const scopes: readonly [name: string, file: string, find: string, replace: string, list: string][] = [
+  [
+    'the scope of the list of turns',
+    'src/api/routes/turns.ts',
+    'scope,\n        hasSteps',
+    'scope: null,\n        hasSteps',
+    '/v1/turns',
+  ],
+  [
+    'the scope of the count of turns',
+    'src/api/routes/turns.ts',
+    '...toTurnFilter(query), scope }',
+    '...toTurnFilter(query), scope: null }',
+    '/v1/turns/count',
+  ],
+  [
+    'the scope of the list of sessions',
+    'src/api/routes/sessions.ts',
+    'scope: principal.scope,',
+    'scope: null,',
+    '/v1/sessions',
+  ],
+  [
+    'the scope of the list of messages',
+    'src/api/routes/messages.ts',
+    'scope,\n      statuses',
+    'scope: null,\n      statuses',
+    '/v1/messages',
+  ],
+  [
+    'the scope of the list of waiting messages',
+    'src/api/routes/messages.ts',
+    'scope: principal.scope,\n      lane',
+    'scope: null,\n      lane',
+    '/v1/waiting',
+  ],
+  [
+    'the scope of the search',
+    'src/features/search/routes.ts',
+    'listHits(views, { scope,',
+    'listHits(views, { scope: null,',
+    '/v1/search',
+  ],
+  [
+    'the scope of the list of deliveries',
+    'src/features/deliveries/routes.ts',
+    'scope,\n        sessionKey',
+    'scope: null,\n        sessionKey',
+    '/v1/deliveries',
+  ],
+  ['the scope of the list of approvals', 'src/features/approvals/views.ts', `seenBy: 'a.scope',`, '', '/v1/approvals'],
+  [
+    'the scope of the list of dead letters',
+    'src/features/dead-letters/routes.ts',
+    '{ state, code, scope }',
+    '{ state, code, scope: null }',
+    '/v1/dead-letters',
+  ],
+  [
+    'the scope of the list of external calls',
+    'src/features/external-tools/routes.ts',
+    '{ tool, scope }',
+    '{ tool, scope: null }',
+    '/v1/tool-calls',
+  ],
+  ['the scope of the list of scores', 'src/features/scores/views.ts', `seenBy: 'r.scope',`, '', '/v1/scores'],
+  [
+    'the owner of the list of batches',
+    'src/features/batches/views/batches.ts',
+    `seenBy: 'b.owner',`,
+    '',
+    '/v1/batches',
+  ],
+  [
+    'the owner of the list of files',
+    'src/features/openai/views/files.ts',
+    `seenBy: 'f.owner',`,
+    '',
+    '/openai/v1/files',
+  ],
+];
 
 /** In the order of docs/guarantees.md. */
 export const safeguards: readonly Safeguard[] = [
@@ -203,5 +288,37 @@ export const safeguards: readonly Safeguard[] = [
     replace: "isThere = path !== '';",
     test: 'test/files/inside.test.ts',
     title: 'a folder whose path has become a link is not held',
+  },
+  ...scopes.map(([name, file, find, replace, list]) => ({
+    name,
+    file,
+    find,
+    replace,
+    test: matrix,
+    title: `GET ${list} shows the role viewer of some sessions`,
+  })),
+  {
+    name: 'the scope of stored events',
+    file: 'src/api/routes/events.ts',
+    find: 'const filter = { scope, sessionKey, types };',
+    replace: 'const filter = { scope: EVERYTHING, sessionKey, types };',
+    test: matrix,
+    title: 'a stream of events has for some sessions',
+  },
+  {
+    name: 'the scope of live events',
+    file: 'src/api/routes/events.ts',
+    find: '(scope === EVERYTHING || (event.root !== null && isInside(scope, event.root))) &&',
+    replace: 'true &&',
+    test: matrix,
+    title: 'a stream of events has for some sessions',
+  },
+  {
+    name: 'the check of what a route is about',
+    file: 'src/api/perform-route.ts',
+    find: 'await refuseOutside(route.belongs, principal, { params, query, body }, api.context.reads);',
+    replace: '',
+    test: matrix,
+    title: 'PATCH /v1/sessions/{key} tells the role operator of some sessions',
   },
 ];

@@ -176,7 +176,9 @@ describe('spawning', () => {
     const turn = await busy('choosy');
     const call = await callIn('choosy');
     const errorOf = async (input: object) => (await rig.call('sessions_spawn', call, { task: 'x', ...input })).error;
-    expect(await errorOf({ agentId: 'nobody' })).toBe('agentId: the agent "nobody" is not in the configuration');
+    expect(await errorOf({ agentId: 'nobody' })).toBe(
+      'agentId: "nobody" must not be spawned from this agent; allowed: main',
+    );
     expect(await errorOf({ model: 'gpt' })).toBe(
       'model: no provider serves the model "gpt"; use "anthropic/<model>", or an alias: quick',
     );
