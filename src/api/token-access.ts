@@ -72,7 +72,9 @@ async function findSessionOf(
     case 'path':
       return [key ?? null, `session ${key}`];
     case 'query': {
-      const { session } = query as { session?: unknown };
+      const { session, tag } = query as { session?: unknown; tag?: unknown };
+      // A filter would tell what the answer leaves out.
+      if (tag !== undefined) throw fieldProblem('tag', 'is not for tokens, which see no tags', 'invalid_query');
       if (typeof session !== 'string') throw fieldProblem('session', 'is missing: a token is for one', 'invalid_query');
       const named = parseSessionKey(session, 'session');
       return [named, `session ${named}`];

@@ -153,6 +153,10 @@ describe('a token for a session', () => {
       expect(first?.replace(of, '')).toBe(second?.replace(unknown, ''));
     }
     expect(await say(token, 'shop:12', { text: 'Hi' })).toMatchObject({ status: 404 });
+    expect(await get(token, '/v1/messages?session=shop:1&tag=a:b')).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'tag' }] },
+    });
     for (const path of ['/v1/messages', '/v1/events'])
       expect(await get(token, path)).toMatchObject({ status: 400, body: { errors: [{ path: 'session' }] } });
   });
