@@ -39,8 +39,7 @@ export class RequestLimits {
       return;
     }
     const { requestsPerMinute, requestsPerMinuteOfAddress } = this.#config.api.tokens;
-    const ofToken = this.#takeOfToken(token.id, perMinute(requestsPerMinute));
-    refuseUntil(ofToken, `A token may send ${requestsPerMinute}`);
+    refuseUntil(this.#takeOfToken(token.id, perMinute(requestsPerMinute)), `A token may send ${requestsPerMinute}`);
     // All requests have the address of a proxy on this machine, which knows those of its clients.
     if (isLoopbackHost(address)) return;
     const ofAddress = this.#takeOfAddress(address, perMinute(requestsPerMinuteOfAddress));
