@@ -26,18 +26,19 @@ alter table holdfast.sessions
   -- true: a caller that sees a part of the service has sent something to it, or had sent something to a session of its root when it was made
   add column is_confined boolean not null default false;
 
--- What belongs to a session has its scope beside it, for lists: an index has the rows of a scope in the order of their ids.
-alter table holdfast.turns add column scope integer;
-alter table holdfast.inbox add column scope integer;
-alter table holdfast.deliveries add column scope integer;
-alter table holdfast.events add column scope integer;
-alter table holdfast.approvals add column scope integer;
-alter table holdfast.dead_letters add column scope integer;
+-- What belongs to a session has its scope beside it, for lists: an index has the rows of a scope in the order of their ids. A row that is
+-- inserted by a statement which does not name the column has -1, and a trigger gives it its scope; null: none.
+alter table holdfast.turns add column scope integer, alter column scope set default -1;
+alter table holdfast.inbox add column scope integer, alter column scope set default -1;
+alter table holdfast.deliveries add column scope integer, alter column scope set default -1;
+alter table holdfast.events add column scope integer, alter column scope set default -1;
+alter table holdfast.approvals add column scope integer, alter column scope set default -1;
+alter table holdfast.dead_letters add column scope integer, alter column scope set default -1;
 
 create index approvals_by_scope on holdfast.approvals (scope, id) where scope is not null;
 create index dead_letters_by_scope on holdfast.dead_letters (scope, id) where scope is not null;
 
--- Triggers, so that no statement can forget it, nor an older process. A row that is restored from a backup has it already.
+-- Triggers, so that no statement can forget it, nor an older process.
 create function holdfast.place_session() returns trigger language plpgsql as $$
 begin
   -- A prefix that is not read here was committed after this transaction had its number, so what looks for rows from before the prefix waits for it.
@@ -62,14 +63,12 @@ begin
   return new;
 end $$;
 
-create trigger turns_scope before insert on holdfast.turns for each row when (new.scope is null) execute function holdfast.scope_of_session();
-create trigger inbox_scope before insert on holdfast.inbox for each row when (new.scope is null) execute function holdfast.scope_of_session();
-create trigger deliveries_scope before insert on holdfast.deliveries for each row when (new.scope is null) execute function holdfast.scope_of_session();
-create trigger events_scope before insert on holdfast.events for each row when (new.scope is null and new.session_id is not null)
-  execute function holdfast.scope_of_session();
-create trigger approvals_scope before insert on holdfast.approvals for each row when (new.scope is null) execute function holdfast.scope_of_session();
-create trigger dead_letters_scope before insert on holdfast.dead_letters for each row when (new.scope is null and new.session_id is not null)
-  execute function holdfast.scope_of_session();
+create trigger turns_scope before insert on holdfast.turns for each row when (new.scope = -1) execute function holdfast.scope_of_session();
+create trigger inbox_scope before insert on holdfast.inbox for each row when (new.scope = -1) execute function holdfast.scope_of_session();
+create trigger deliveries_scope before insert on holdfast.deliveries for each row when (new.scope = -1) execute function holdfast.scope_of_session();
+create trigger events_scope before insert on holdfast.events for each row when (new.scope = -1) execute function holdfast.scope_of_session();
+create trigger approvals_scope before insert on holdfast.approvals for each row when (new.scope = -1) execute function holdfast.scope_of_session();
+create trigger dead_letters_scope before insert on holdfast.dead_letters for each row when (new.scope = -1) execute function holdfast.scope_of_session();
 
 -- What a key sees; both null: everything.
 alter table holdfast.api_keys

@@ -13,8 +13,8 @@ create table holdfast.turn_scores (
   author text not null,
   -- 'api', or the channel of a reaction
   source text not null,
-  -- as that of its session (0111)
-  scope integer,
+  -- that of its session, by a trigger, as in 0111
+  scope integer default -1,
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
   unique nulls not distinct (turn_id, message_id, author, name)
@@ -22,7 +22,7 @@ create table holdfast.turn_scores (
 
 create index turn_scores_by_session on holdfast.turn_scores (session_id, id);
 create index turn_scores_by_scope on holdfast.turn_scores (scope, id) where scope is not null;
-create trigger turn_scores_scope before insert on holdfast.turn_scores for each row when (new.scope is null) execute function holdfast.scope_of_session();
+create trigger turn_scores_scope before insert on holdfast.turn_scores for each row when (new.scope = -1) execute function holdfast.scope_of_session();
 create index turn_scores_by_value on holdfast.turn_scores (name, value, turn_id);
 
 create function holdfast.repeat_score() returns trigger language plpgsql as $$

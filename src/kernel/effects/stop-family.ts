@@ -17,7 +17,7 @@ import type { FamilyState } from '../rules/family.ts';
 import { needStored, putCommand, type NewCommand } from '../inbox/commands.ts';
 import { NOTHING, type EffectParts } from './turn-effects.ts';
 import { FAMILY_SQL, RUN_SQL, type RunRow } from '../sessions/family-rows.ts';
-import { insertedEvents } from '../events/events.ts';
+import { insertEventsSql } from '../events/events.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 import { putInputs, type NotNeeded } from '../inbox/put-inputs.ts';
@@ -156,7 +156,7 @@ export const STOP_SESSIONS = statement<SessionsStop>({
   select session_id, null::uuid as turn_id, 'message.settled' as type, json_build_object('messageId', id, 'status', status) as data, seq as n
   from cancelled
 )`),
-    insertedEvents('cancelled_events'),
+    cte(`inserted_events as (\n  ${insertEventsSql('select * from cancelled_events')}\n)`),
   ],
   select: 'select session_id as "sessionId", lane, rings from rung_doorbells',
 });

@@ -21,18 +21,22 @@ const LATER = 1 << 15;
  * ordered by n.
  */
 export function insertEventsSql(...sources: [string, ...string[]]): string {
-  return insertSql(0, sources);
+  return insertSql(sources);
 }
 
 /** A second insert of events in a statement or a transaction. */
 export function insertLaterEventsSql(...sources: [string, ...string[]]): string {
-  return insertSql(LATER, sources);
+  return insertSql(sources, { after: LATER });
 }
 
-function insertSql(after: number, sources: readonly string[]): string {
+/** `more`: a further column, which the sources have. */
+function insertSql(
+  sources: readonly string[],
+  { after = 0, more = '' }: { after?: number; more?: string } = {},
+): string {
   const phases = sources.map((source, index) => `select ${index + 1} as phase, source.* from (${source}) as source`);
-  return `insert into holdfast.events (id, session_id, turn_id, type, data)
-    select (${EVENT_XID_SQL} << 16)${after === 0 ? '' : ` + ${after}`} + row_number() over (order by phase, n), session_id, turn_id, type, data
+  return `insert into holdfast.events (id, session_id, turn_id, type, data${more})
+    select (${EVENT_XID_SQL} << 16)${after === 0 ? '' : ` + ${after}`} + row_number() over (order by phase, n), session_id, turn_id, type, data${more}
     from (${phases.join('\n    union all ')}) as happened`;
 }
 
@@ -46,21 +50,26 @@ export const insertServiceEventsSql = (rows: string, type: EventType, data: stri
 
 /** The absent form of a CTE with events. */
 export const noEventsSql = (name: string): string =>
-  `${name} as (select null::uuid as session_id, null::uuid as turn_id, null::text as type, null::json as data, 0 as n where false)`;
+  `${name} as (select null::uuid as session_id, null::uuid as turn_id, null::text as type, null::json as data, 0 as n, null::integer as scope where false)`;
 
-/** A CTE `inserted_events` from CTEs with events, in the order in which these happened. */
-export function insertedEvents(first: string, ...more: string[]): Cte {
-  return insertedAfter(0, [first, ...more]);
+/**
+ * A CTE `inserted_events` from CTEs with events, in the order in which these happened. They have a
+ * column `scope`, too, from the session as the statement has locked it (label-rows.ts): a trigger
+ * that looks for it takes as long as the insert of the row.
+ */
+export function insertedEvents(first: string, ...others: string[]): Cte {
+  return insertedFrom([first, ...others], { more: ', scope' });
 }
 
 /**
  * The same for the last statement of a transaction in which another one may have written events.
+ * They have no column `scope`.
  */
 export function insertedLaterEvents(...names: string[]): Cte {
-  return insertedAfter(LATER, names);
+  return insertedFrom(names, { after: LATER });
 }
 
-function insertedAfter(after: number, names: readonly string[]): Cte {
-  const sources = names.map((name) => `select session_id, turn_id, type, data, n from ${name}`);
-  return cte(`inserted_events as (\n  ${insertSql(after, sources)}\n)`);
+function insertedFrom(names: readonly string[], options: { after?: number; more?: string }): Cte {
+  const sources = names.map((name) => `select session_id, turn_id, type, data, n${options.more ?? ''} from ${name}`);
+  return cte(`inserted_events as (\n  ${insertSql(sources, options)}\n)`);
 }

@@ -115,15 +115,15 @@ export const REJECTION_SQL = `case when judged.disposition <> 'rejected' then nu
 
 const stored = cte(`stored as (
   insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, platform_key, traceparent, disposition, reply, status, error,
-    settled_at, answer)
+    settled_at, answer, scope)
   select judged.id, session_id, seq, judged.kind, body, route, mode, platform_key, traceparent, disposition, command_reply,
     case when disposition = 'rejected' then 'dropped' when command_reply is not null then 'answered' else 'waiting' end,
     ${REJECTION_SQL},
     case when disposition = 'rejected' or command_reply is not null then clock_timestamp() end,
-    case when judged.key is not null then ${sessionFactsSql('s', WAITING_SQL)} end
+    case when judged.key is not null then ${sessionFactsSql('s', WAITING_SQL)} end, s.scope
   from judged join locked s on s.id = judged.session_id
   on conflict do nothing
-  returning id, session_id, seq, kind, mode, disposition, status, error, reply, received_at, settled_at
+  returning id, session_id, seq, kind, mode, disposition, status, error, reply, received_at, settled_at, scope
 )`);
 
 const charged = optional('charged', (inputs: Inputs) => inputs.some((input) => input.chargedTo !== undefined))(
@@ -167,9 +167,9 @@ export const woken = cte(`woken as (
 
 export const acceptedEvents = cte(`accepted_events as (
   select session_id, null::uuid as turn_id, 'message.accepted' as type,
-    json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', disposition) as data, seq * 2 as n from stored
+    json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', disposition) as data, seq * 2 as n, scope from stored
   union all
-  select session_id, null, 'message.settled', json_build_object('messageId', id, 'status', status), seq * 2 + 1 from stored
+  select session_id, null, 'message.settled', json_build_object('messageId', id, 'status', status), seq * 2 + 1, scope from stored
   where status <> 'waiting'
 )`);
 

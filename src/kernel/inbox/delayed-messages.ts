@@ -151,8 +151,8 @@ export const DELIVER_DELAYED = statement<readonly NewInput[]>({
     status = case when judged.disposition = 'rejected' then 'dropped' else 'waiting' end,
     settled_at = case when judged.disposition = 'rejected' then clock_timestamp() end,
     error = ${REJECTION_SQL}
-  from judged where i.id = judged.id and i.status = 'delayed'
-  returning i.id, i.session_id, i.seq, i.kind, i.mode, i.disposition, i.status, i.error, i.reply, i.received_at, i.settled_at
+  from judged join locked s on s.id = judged.session_id where i.id = judged.id and i.status = 'delayed'
+  returning i.id, i.session_id, i.seq, i.kind, i.mode, i.disposition, i.status, i.error, i.reply, i.received_at, i.settled_at, s.scope
 )`),
     counted,
     updatedSessions,

@@ -93,15 +93,15 @@ export const PUT_INPUTS = statement<Put>({
     }),
     // By their place in the list.
     cte(`numbered as materialized (
-  select incoming.*, s.inbox_seq + row_number() over (partition by s.id order by incoming.n) as seq,
+  select incoming.*, s.scope, s.inbox_seq + row_number() over (partition by s.id order by incoming.n) as seq,
     case when incoming.status = 'answered' then ${sessionFactsSql('s')} end as answer
   from incoming join holdfast.sessions s on s.id = incoming.session_id
 )`),
     cte(`inserted_inputs as (
   insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, cause_key, platform_key, status, disposition, reply, error, answer,
-    settled_at)
+    settled_at, scope)
   select id, session_id, seq, kind, body, route, mode, cause_key, platform_key, status, disposition, reply, error, answer,
-    case when status <> 'waiting' then clock_timestamp() end
+    case when status <> 'waiting' then clock_timestamp() end, scope
   from numbered order by session_id, seq
   on conflict do nothing
   returning id, session_id, seq, kind, status, disposition, case when status = 'waiting' then body -> 'chargedTo' end as charged_to

@@ -2,6 +2,7 @@
 // runs meanwhile (G44). Method: rows of each kind from before, transactions that are open since
 // before, and several processes, one of which stops in the middle.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { DeliveryId, SessionId } from '../../../src/core/ids.ts';
 import { newId } from '../../../src/ids.ts';
 import { labelOlderRows } from '../../../src/features/keys/rounds.ts';
 import { knowScopes } from '../../../src/features/keys/store/keys.ts';
@@ -13,9 +14,9 @@ import { addDeliveries } from '../../rows/deliveries.ts';
 import { addEvents } from '../../rows/events.ts';
 import { addInputs } from '../../rows/inputs.ts';
 import { addSessions } from '../../rows/sessions.ts';
-import { addTurns } from '../../rows/turns.ts';
+import { addTurns, readTurns } from '../../rows/turns.ts';
 import type { Store } from '../../rows/table.ts';
-import { createStoreRig, type StoreRig } from '../../store/store-rig.ts';
+import { createStoreRig, goodEnd, type StoreRig } from '../../store/store-rig.ts';
 
 let rig: StoreRig;
 let lastEvent = 0;
@@ -45,8 +46,8 @@ async function fill(store: Store, sessionId: string): Promise<void> {
   await addApprovals(store, { id: newId<string>(), sessionId, turnId, ...call, expiresAt: ahead('1 hour') });
 }
 
-async function aSession(key: string, store: Store = rig): Promise<string> {
-  const id = newId<string>();
+async function aSession(key: string, store: Store = rig): Promise<SessionId> {
+  const id = newId<SessionId>();
   await addSessions(store, { id, key: `agent:main:${key}` });
   return id;
 }
@@ -132,3 +133,39 @@ test('several processes do it together, and one that stops in the middle loses n
   expect(left).toEqual({ sessions: 0, events: 0 });
   expect(await labelsOf(sessions[699]!.id)).toEqual(['agent:main:many:']);
 });
+
+test('the statements of a turn write the scope that their session has under its lock, without triggers', async () => {
+  const sessionId = await aSession('turn:1');
+  await know('turn:');
+  const portion = await rig.database.views.connect();
+  await setTriggers('disable');
+  try {
+    await portion.query('begin');
+    await portion.query(
+      `update holdfast.sessions set scope = (select id from holdfast.scopes where prefix = 'agent:main:turn:') where id = $1`,
+      [sessionId],
+    );
+    // Its snapshot has the session without the label.
+    const accepted = rig.accept(rig.input(sessionId));
+    const waiting = () =>
+      rig.rows(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
+    await expect.poll(waiting, { interval: 5 }).toHaveLength(1);
+    await portion.query('commit');
+    await accepted;
+    const { write, turnId } = await rig.opened(sessionId);
+    const events = [{ type: 'turn.started' as const, data: {} }];
+    const reply = { id: newId<DeliveryId>(), channel: 'webhook', target: {}, payload: {}, expiresMs: 60_000 };
+    await rig.finishTurn(goodEnd({ ...write, events }, { deliveries: [reply] }));
+    expect(await labelsOf(sessionId)).toEqual(['agent:main:turn:']);
+    expect(await readTurns(rig, { id: turnId }, 'status')).toEqual([{ status: 'completed' }]);
+  } finally {
+    portion.release(true);
+    await setTriggers('enable');
+  }
+});
+
+/** Those of the tables that these statements write. */
+async function setTriggers(verb: 'disable' | 'enable'): Promise<void> {
+  for (const table of ['turns', 'inbox', 'deliveries', 'events'])
+    await rig.rows(`alter table holdfast.${table} ${verb} trigger ${table}_scope`);
+}

@@ -1,10 +1,13 @@
 // Gives the rows from before a prefix of `holdfast.scopes` their label: the id of the longest prefix
-// that their root begins with. Rows that are written after its commit get it by triggers (0111).
+// that their root begins with. Rows that are written after its commit get it when they are inserted.
 //
 // First sessions, then what belongs to them, in portions. Each step waits until every transaction
 // has ended that may have inserted a row without seeing what came before: the prefix, or the label
-// of the row's session. A trigger takes the number of its transaction before it reads, so those
-// have numbers up to that of a transaction which begins when the step is known to be committed.
+// of the row's session. A trigger (0111) takes the number of its transaction before it reads, so
+// those have numbers up to that of a transaction which begins when the step is known to be
+// committed. The statements of a turn, which have no trigger, read the label of a session that they
+// have locked: the row as it is under the lock, not as their snapshot has it. A portion locks it,
+// too, so either they read the new label or their rows are committed before it is.
 //
 // Any number of processes may: the row of the prefix is locked for a portion, and a label that is
 // given is not given again, so a crash at any moment only repeats a portion.

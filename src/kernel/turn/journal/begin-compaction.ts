@@ -127,7 +127,8 @@ const updatedSessions = cte(`updated_sessions as (
 
 const begunEvents = cte(`begun_events as (
   select session_id, turn_id, 'compaction.started' as type, json_build_object('compactionId', id,
-    'reason', reason, 'attempt', attempt, 'tokensBefore', tokens_before) as data, 1 as n from begun
+    'reason', reason, 'attempt', attempt, 'tokensBefore', tokens_before) as data, 1 as n,
+    (select fence.scope from fence) as scope from begun
 )`);
 
 export const BEGIN_COMPACTION = statement<Begins>({

@@ -67,9 +67,9 @@ const newDeliveries = rows(
 const insertedDeliveries = optional('deliveries', (ends: Ends) => ends.some((end) => end.deliveries.length > 0))(
   newDeliveries,
   cte(`inserted_deliveries as (
-  insert into holdfast.deliveries (id, session_id, turn_id, seq, channel, target, payload, expires_at)
+  insert into holdfast.deliveries (id, session_id, turn_id, seq, channel, target, payload, expires_at, scope)
   select d.id, fence.session_id, fence.turn_id, updated_sessions.delivery_seq - updated_sessions.deliveries + d.pos, d.channel, d.target, d.payload,
-    clock_timestamp() + d.expires_ms * interval '1 millisecond'
+    clock_timestamp() + d.expires_ms * interval '1 millisecond', fence.scope
   from new_deliveries d join fence on fence.n = d.n join updated_sessions on updated_sessions.n = d.n
 )`),
 );
@@ -172,7 +172,7 @@ const newEnds = rows('new_ends', (ends: Ends) => ends, {
 });
 
 const tail = cte(`tail as materialized (
-  select new_ends.*, fence.session_id, fence.turn_id,
+  select new_ends.*, fence.session_id, fence.turn_id, fence.scope,
     case when new_ends.hides is not null then (select t.prompt_seq from holdfast.turns t where t.id = fence.turn_id) end as prompt_seq
   from new_ends join fence on fence.n = new_ends.n
 )`);
@@ -187,7 +187,7 @@ const endedTurns = cte(`ended as (
 const settledMessages = cte(`settled as (
   update holdfast.inbox i set status = tail.message_status, error = tail.error, settled_at = clock_timestamp()
   from tail where i.turn_id = tail.turn_id and i.status = 'claimed' and tail.collect_max is null
-  returning i.session_id, i.turn_id, i.id, i.status, i.seq
+  returning i.session_id, i.turn_id, i.id, i.status, i.seq, tail.scope
 )`);
 
 // The prompt of these inputs was too long: they wait again, and so do the events that it has used
@@ -255,11 +255,11 @@ const deletedDoorbells = cte(`deleted_doorbells as (
 )`);
 
 const settledEvents = cte(`settled_events as (
-  select session_id, turn_id, 'message.settled' as type, json_build_object('messageId', id, 'status', status) as data, seq as n from settled
+  select session_id, turn_id, 'message.settled' as type, json_build_object('messageId', id, 'status', status) as data, seq as n, scope from settled
 )`);
 
 const endedEvents = cte(`ended_events as (
-  select session_id, turn_id, ended_type as type, ended_data as data, n from tail
+  select session_id, turn_id, ended_type as type, ended_data as data, n, scope from tail
 )`);
 
 export const FINISH_TURN = statement<Ends>({

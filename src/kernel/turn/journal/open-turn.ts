@@ -106,7 +106,7 @@ const head = rows('head', (turns: Turns) => turns, {
 
 const locked = cte(
   `locked as materialized (
-  select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_reason
+  select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_reason, s.scope
   from holdfast.sessions s where s.id = any ($sessions::uuid[]) order by s.id for no key update
 )`,
   { binds: { sessions: (turns: Turns) => turns.map((turn) => turn.fence.sessionId) } },
@@ -124,15 +124,15 @@ const verdicts = cte(`verdict as materialized (
 )`);
 
 const fence = cte(`fence as materialized (
-  select head.*, s.transcript_no, s.leaf_seq
+  select head.*, s.transcript_no, s.leaf_seq, s.scope
   from head join verdict on verdict.n = head.n and verdict.verdict = 'new' join locked s on s.id = head.session_id
 )`);
 
 const openedTurns = cte(`opened_turns as (
   insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, thinking, prompt_seq, system_sha256,
-    tools_sha256, queued_at, claimed_at, view, tags)
+    tools_sha256, queued_at, claimed_at, view, tags, scope)
   select turn_id, session_id, kind, lane, 'running', epoch, worker, model, thinking, base_seq + 1, system_sha256, tools_sha256,
-    queued_at, claimed_at, view, tags::jsonb from fence
+    queued_at, claimed_at, view, tags::jsonb, scope from fence
 )`);
 
 const insertedPrompts = cte(`inserted_prompts as (

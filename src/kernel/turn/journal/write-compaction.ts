@@ -101,7 +101,7 @@ function updatedCompactions(assignments: string, binds: Cte<Writes>['binds'] = {
     `updated_compactions as (
   update holdfast.compactions c set ${assignments}
   from fence, compaction_step where c.id = compaction_step.id and c.status = 'running'
-  returning c.id, c.session_id, c.turn_id, c.status, c.tokens_before, c.tokens_after, c.error
+  returning c.id, c.session_id, c.turn_id, c.status, c.tokens_before, c.tokens_after, c.error, fence.scope
 )`,
     { binds },
   );
@@ -132,7 +132,7 @@ const journalEventsOnce = optional('events', haveEvents)(
 
 const endedEvents = cte(`ended_events as (
   select session_id, turn_id, 'compaction.ended' as type, json_build_object('compactionId', id, 'status', status,
-    'tokensBefore', tokens_before, 'tokensAfter', tokens_after, 'error', error) as data, 0 as n from updated_compactions
+    'tokensBefore', tokens_before, 'tokensAfter', tokens_after, 'error', error) as data, 0 as n, scope from updated_compactions
 )`);
 
 const LOCKING = 'The session row, then rows that belong to it.';

@@ -35,7 +35,7 @@ export const sessions = { sessions: (writes: readonly JournalWrite[]) => writes.
 
 export const LOCKED_SQL = `locked as materialized (
   select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_kind, s.stop_reason, s.waiting, s.steer_seq, s.inbox_seq,
-    s.run_id
+    s.run_id, s.scope
   from holdfast.sessions s where s.id = any ($sessions::uuid[]) order by s.id for no key update
 )`;
 
@@ -56,7 +56,7 @@ export const verdict = cte(`verdict as materialized (
 
 /** The writes that are applied now. */
 export const fence = cte(`fence as materialized (
-  select head.*, s.transcript_no, s.leaf_seq
+  select head.*, s.transcript_no, s.leaf_seq, s.scope
   from head join verdict on verdict.n = head.n and verdict.is_new join locked s on s.id = head.session_id
 )`);
 
@@ -276,7 +276,7 @@ export const newEvents = rows(
   },
 );
 
-export const JOURNAL_EVENTS_SQL = `select fence.session_id, fence.turn_id, e.type, e.data, e.pos as n
+export const JOURNAL_EVENTS_SQL = `select fence.session_id, fence.turn_id, e.type, e.data, e.pos as n, fence.scope
   from new_events e join fence on fence.n = e.n`;
 
 /** The events of the writes that are applied, for `insertedEvents`. */
