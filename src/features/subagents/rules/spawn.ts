@@ -79,7 +79,7 @@ export function planSpawn(
     const allowed = [requesterId, ...settings.allowAgents].join(', ');
     return refused('agentId', `${JSON.stringify(agentId)} must not be spawned from this agent; allowed: ${allowed}`);
   }
-  // After what is allowed: nobody learns which other agents there are (G44).
+  // After what is allowed, so that no refusal says which other agents there are (G44).
   if (agent === null) return refused('agentId', `the agent ${JSON.stringify(agentId)} is not in the configuration`);
   const model = request.model ?? agent.model ?? null;
   const fault = model === null ? null : agent.modelFault(model);
