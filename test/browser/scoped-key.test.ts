@@ -6,7 +6,7 @@ import { useDashboard } from './dashboard-rig.ts';
 const dashboard = useDashboard();
 
 test('a key for some sessions is made in the settings, and signs in to those sessions alone', async () => {
-  const { page, signIn, open, rig } = dashboard;
+  const { page, signIn, open, settle, rig } = dashboard;
   for (const key of ['shop:1', 'office:1']) {
     await rig.post(`/v1/sessions/${key}/messages`, { text: `the words of ${key}` });
     await rig.work(key);
@@ -40,11 +40,23 @@ test('a key for some sessions is made in the settings, and signs in to those ses
     'Agents',
     'Batches',
   ]);
-  for (const path of ['/turns', '/waiting', '/approvals', '/dead-letters', '/deliveries', '/events', '/batches']) {
+  const refused: string[] = [];
+  page.on('response', (answer) => {
+    if (answer.status() === 403) refused.push(answer.url());
+  });
+  const own = ['/turns', '/waiting', '/approvals', '/dead-letters', '/deliveries', '/events', '/agents', '/batches'];
+  for (const path of [...own, '/sessions', '/sessions/agent:main:shop:1']) {
     await open(path);
-    await page.getByRole('heading', { level: 1 }).waitFor();
+    await settle();
     expect(await page.getByRole('alert').allTextContents()).toEqual([]);
   }
+  // By a bookmark: a screen that the key is not for says so, and asks for nothing.
+  for (const path of ['/costs', '/crons', '/heartbeats', '/channels', '/processes', '/settings']) {
+    await open(path);
+    await page.getByText('your key is for a part of it').waitFor();
+    await settle();
+  }
+  expect(refused).toEqual([]);
   await open('/sessions/agent:main:office:1');
   await page.getByText('There is no session agent:main:office:1').waitFor();
   await page.getByRole('button', { name: 'Menu' }).click();

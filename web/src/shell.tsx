@@ -52,10 +52,23 @@ export function Shell(): ReactElement {
 function Main(): ReactElement {
   const outage = useOutage();
   useRecovery(outage);
+  const seesAll = useSeesAll();
+  const { pathname } = useLocation();
+  const screen = SCREENS.find(({ to }) => to !== '/' && `${pathname}/`.startsWith(`${to}/`));
   return (
     <main id="main" tabIndex={-1} className={outage === null ? undefined : 'stale'}>
-      <Outlet />
+      {screen?.isOfService === true && !seesAll ? <OfService name={screen.name} /> : <Outlet />}
     </main>
+  );
+}
+
+/** In the place of a screen that a key for a part of the service cannot read. */
+function OfService({ name }: { name: string }): ReactElement {
+  return (
+    <>
+      <h1>{name}</h1>
+      <Empty>This screen is about the whole service, and your key is for a part of it.</Empty>
+    </>
   );
 }
 

@@ -76,7 +76,7 @@ const AGENTS: List<Agent> = {
   filters: [],
   idOf: ({ id }) => id,
   pathOf: ({ id }) => `/agents/${id}`,
-  empty: { text: 'The configuration has no agent.' },
+  empty: { text: 'There is no agent. A key for some sessions sees the agents of none.' },
 };
 
 export function Agents(): ReactElement {

@@ -1,9 +1,10 @@
 // Sends a message to the session, and shows beforehand what the chosen queue mode would do now.
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Pause, type Session } from '../api.ts';
 import { Button } from '../parts/button.tsx';
 import { Problem } from '../parts/problem.tsx';
+import { usePauses } from './pauses.tsx';
 
 export const MODES = ['collect', 'followup', 'steer', 'steer-backlog', 'interrupt', 'rollback', 'reject'] as const;
 type Mode = (typeof MODES)[number];
@@ -55,7 +56,7 @@ export function Composer({ session }: { session: Session }): ReactElement {
   }
 
   const used = mode === '' ? session.apiQueueMode : mode;
-  const pauses = useQuery({ queryKey: ['pauses'], queryFn: () => api.listPauses() });
+  const pauses = usePauses();
   return (
     <form
       className="composer"

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactElement, ReactNode } from 'react';
 import { api } from '../api.ts';
 import { markedText } from '../format/visible-text.ts';
+import { useSeesAll } from '../me.ts';
 
 /** A choice; the empty value is no filter. */
 export function Choice(props: {
@@ -55,6 +56,7 @@ const FOUND = {
     useQuery({
       ...found('channels'),
       queryFn: async () => (await api.listChannels()).items,
+      enabled: useSeesAll(),
       select: (items) => ['api', 'webhook', ...items.map(({ name }) => name)],
     }).data,
   codes: () =>

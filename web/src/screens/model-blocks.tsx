@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { api } from '../api.ts';
-import { useCanAct } from '../me.ts';
+import { useCanAct, useSeesAll } from '../me.ts';
 import { Age } from '../parts/bits.tsx';
 import { ConfirmButton } from '../parts/dialog-button.tsx';
 import { Fault } from '../parts/loading.tsx';
@@ -11,7 +11,7 @@ import { SafeText } from '../parts/safe-text.tsx';
 
 /** The blocks; nothing when there are none. */
 export function ModelBlocks(): ReactElement | null {
-  const list = useQuery({ queryKey: ['model-blocks'], queryFn: () => api.listModelBlocks() });
+  const list = useQuery({ queryKey: ['model-blocks'], queryFn: () => api.listModelBlocks(), enabled: useSeesAll() });
   const canAct = useCanAct();
   const queries = useQueryClient();
   const items = list.data?.items ?? [];

@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Pause } from '../api.ts';
-import { useCanAct } from '../me.ts';
+import { useCanAct, useCanActOnMany, useSeesAll } from '../me.ts';
 import { Age } from '../parts/bits.tsx';
 import { Button } from '../parts/button.tsx';
 import { useActions } from '../parts/use-actions.tsx';
@@ -36,9 +36,14 @@ function namedOf({ lane, agent, session }: Scope) {
   };
 }
 
+/** The pauses, which only a key for the whole service may read. */
+export function usePauses() {
+  return useQuery({ queryKey: ['pauses'], queryFn: () => api.listPauses(), enabled: useSeesAll() });
+}
+
 /** The pauses, each with its end; nothing when there are none. */
 export function Pauses(): ReactElement {
-  const list = useQuery({ queryKey: ['pauses'], queryFn: () => api.listPauses() });
+  const list = usePauses();
   return (
     <>
       <Fault query={list} />
@@ -92,7 +97,7 @@ interface PauseWorkProps {
 
 /** The button that asks what to pause. */
 export function PauseWork({ of = {}, label, children = 'Pause work…' }: PauseWorkProps): ReactElement | null {
-  if (!useCanAct()) return null;
+  if (!useCanActOnMany()) return null;
   return (
     <DialogButton aria-label={label} dialog={(close) => <PauseForm of={of} onClose={close} />}>
       {children}
