@@ -33,6 +33,17 @@ export function unauthorized(): Problem {
   return new Problem('unauthorized', 'Send Authorization: Bearer <key> with a key of this service.');
 }
 
+/**
+ * The answer to a token that is not valid. It counts as no wrong key: nobody guesses a signature,
+ * and the pages of many people have tokens that end, behind one address.
+ */
+export function invalidToken(): Problem {
+  return new Problem(
+    'unauthorized',
+    'The token is not valid: it has expired, or its key was revoked. Get another one from the server that makes them.',
+  );
+}
+
 /** Counts a wrong key or code of an address, and makes the answer. */
 export function wrongKey(attempts: TakeOne, address: string, wrong: Problem = unauthorized()): Problem {
   const retryAfterMs = attempts(address, WRONG_KEYS);

@@ -1,7 +1,7 @@
 // What is checked of every request before its body is read, in this order: the host, the key, the
 // route, the role of the key, the encoding of the body, and how much is in flight.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { unauthorized, wrongKey } from './attempts.ts';
+import { invalidToken, unauthorized, wrongKey } from './attempts.ts';
 import { FORM_TYPE, LINE_TYPES, parseMediaType } from './upload.ts';
 import type { ApiContext } from './context.ts';
 import { identify, type Identity } from './key-ring.ts';
@@ -38,7 +38,9 @@ export function createOnRequest(
     if (isPublic !== true) {
       if (identity === null) {
         reply.header('www-authenticate', 'Bearer');
-        throw request.headers.authorization === undefined ? unauthorized() : wrongKey(attempts, request.ip);
+        const { authorization } = request.headers;
+        if (authorization?.startsWith(`Bearer ${TOKEN_PREFIX}`)) throw invalidToken();
+        throw authorization === undefined ? unauthorized() : wrongKey(attempts, request.ip);
       }
       limits.takeRequest(identity.principal, request.ip);
       if (request.is404) throw refuseUnknown(request, reply);

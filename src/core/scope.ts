@@ -22,7 +22,7 @@ const PREFIX = /^agent:[a-z0-9_.@+-]+:[a-z0-9:_.@+-]{0,200}\*$/;
 /** Why this is no prefix of session keys; null: it is one. */
 export function faultOfPrefix(text: string): string | null {
   if (PREFIX.test(text)) return null;
-  return `${JSON.stringify(cutHead(text, 80))} is no beginning of session keys. Write the agent, what the keys begin with, and one * at the end, in lower case, such as "agent:main:shop:*"`;
+  return `${JSON.stringify(cutHead(text, 80))} is not the beginning of session keys. Write the agent, what the keys begin with, and one * at the end, in lower case, such as "agent:main:shop:*"`;
 }
 
 /** The roots that meet all of the settings; empty: there can be none. Null: all do. */

@@ -8,7 +8,7 @@ import { refuseRole } from '../../api/perform-route.ts';
 import { fieldProblem, notFound, Problem } from '../../api/problem.ts';
 import { defineRoute, type Route } from '../../api/route.ts';
 import { agentOf } from '../../config.ts';
-import { faultOfPrefix, isInside } from '../../core/scope.ts';
+import { describeScope, faultOfPrefix, isInside } from '../../core/scope.ts';
 import { agentIdOf } from '../../core/session-key.ts';
 import type { ApiContext } from '../../api/context.ts';
 
@@ -68,7 +68,7 @@ async function readSessions(
   if (isInside(scope, sessions.slice(0, -1))) return sessions;
   throw fieldProblem(
     'sessions',
-    'the key does not have all of these sessions. Begin with one of the beginnings that the key has',
+    `${JSON.stringify(sessions)} is more than the key sees. Begin with one of ${describeScope(scope)?.join(' or ')}`,
   );
 }
 

@@ -281,6 +281,9 @@ describe('a token is made', () => {
     for (const wider of ['agent:main:*', 'agent:main:shop*', 'agent:main:office:*']) {
       const refused = await askToken(key, { sessions: wider });
       expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: 'sessions' }] } });
+      expect(refused.body.detail).toContain(
+        `"${wider}" is more than the key sees. Begin with one of agent:main:shop:*`,
+      );
     }
     // Its key has a scope, and the lists of messages and events are of one session.
     const token = await makeToken({ session: 'shop:scoped' }, key);
@@ -370,7 +373,12 @@ describe('a token ends', () => {
     const events = await openEvents(url, undefined, token);
     expect(events.status).toBe(200);
     await events.ended;
-    expect(await statusOf(token, '/v1/sessions/shop:short')).toBe(401);
+    // However many pages ask with tokens that have ended, none is told that it has guessed keys.
+    for (let n = 0; n < 20; n += 1) {
+      const refused = await get(token, '/v1/sessions/shop:short');
+      expect(refused.status).toBe(401);
+      expect(refused.body.detail).toContain('it has expired, or its key was revoked');
+    }
   });
 
   test('while its request waits, which is then answered 401 (G32)', async () => {
