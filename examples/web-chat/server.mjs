@@ -32,7 +32,9 @@ async function giveToken(request, response) {
   });
   if (!made.ok) {
     process.stderr.write(`no token: ${await made.text()}\n`);
-    return response.writeHead(503).end();
+    // The page shows these words, unless the status says that it can try again (429, 5xx).
+    const refusal = { detail: 'You are signed out. Load this page again to sign in.' };
+    return response.writeHead(made.status).end(JSON.stringify(refusal));
   }
   const { token } = await made.json();
   return response

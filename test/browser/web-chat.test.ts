@@ -77,11 +77,11 @@ test('a visitor of a page on another origin chats by a token, also over a connec
     const headers = { authorization: `Bearer ${ADMIN_KEY}`, 'content-type': 'application/json' };
     const answer = await fetch(service.url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
     expect(answer.ok).toBe(true);
-    return (await answer.json()) as { key: string; items: { key: string }[] };
+    return (await answer.json()) as { id: string; key: string; items: { key: string }[] };
   };
   const line = await startLine(Number(new URL(service.url).port));
   const scope = { sessions: ['agent:main:shop:*'], limits: { messagesInFlight: 100 } };
-  const { key } = await ask('POST', '/v1/keys', { name: 'shop', role: 'operator', ...scope });
+  const { id, key } = await ask('POST', '/v1/keys', { name: 'shop', role: 'operator', ...scope });
   const env = { HOLDFAST_API_KEY: key, HOLDFAST_URL: service.url, HOLDFAST_PUBLIC_URL: line.url, PORT: '0' };
   const origin = await startPageServer(env);
   writeFileSync(configPath, JSON.stringify({ api: { origins: [origin] } }));
@@ -100,11 +100,8 @@ test('a visitor of a page on another origin chats by a token, also over a connec
   const words = Array.from({ length: 60 }, (_, n) => `word${n}`).join(' ');
   await say(`Tell me all [[slow: 100]] [[reply: ${words}]]`);
   await lines.getByText('word2 ').waitFor();
-  const isNoticed = page.waitForEvent('console', (message) =>
-    message.text().startsWith('The connection is made again'),
-  );
   line.cut();
-  await isNoticed;
+  await page.getByRole('alert').getByText('Connecting again').waitFor();
   line.mend();
   await lines.getByText(`Agent: ${words}`, { exact: true }).waitFor();
   const resumed = requests.filter(({ url }) => new URL(url).pathname === '/v1/events');
@@ -118,4 +115,11 @@ test('a visitor of a page on another origin chats by a token, also over a connec
   expect(await lines.allTextContents()).toEqual(shown);
   const { items } = await ask('GET', '/v1/sessions');
   expect(items.map((session) => session.key)).toEqual([expect.stringMatching(/^agent:main:shop:[0-9a-f-]{36}$/)]);
+
+  // Without its key, the page ends at once and says what the visitor can do.
+  await say(`Once more [[slow: 100]] [[reply: ${words}]]`);
+  await lines.nth(5).getByText('word2 ').waitFor();
+  await ask('DELETE', `/v1/keys/${id}`);
+  await page.getByRole('alert').getByText('Load this page again to sign in').waitFor();
+  expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true);
 });
