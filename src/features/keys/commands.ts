@@ -102,6 +102,8 @@ const create = prints('createKey', ({ key, ...made }, terminal, { name, role, re
   terminal.print(key ?? '');
   terminal.note(`the key ${name} has the role ${role}; keep it, because it is not shown again`);
   terminal.note(`it sees ${describePart(made)}`);
+  const limits = describeLimits(made.limits);
+  if (limits !== '') terminal.note(`its limits: ${limits}`);
   if (replaces !== undefined) terminal.note(`it continues the conversations of the key ${replaces}`);
 });
 
@@ -114,7 +116,7 @@ function describeLimits({ requestsPerMinute, messagesInFlight }: ApiKeyView['lim
 
 const revoke = prints('revokeKey', ({ name }, terminal) => {
   terminal.print(`the key ${name} is revoked`);
-  terminal.note('browsers that signed in with it are signed out');
+  terminal.note('browsers that signed in with it are signed out, and its tokens end');
 });
 
 /** What the key sees: `all`, or its agents and the beginnings of its sessions. */

@@ -239,7 +239,7 @@ export const CHANGE_ROWS: readonly CommandRow[] = [
     line: 'keys create {name} --requests-per-minute 600 --messages-in-flight 20',
     make: (scene) => Promise.resolve({ name: scene.fresh('key') }),
     shows: [/^hf_\S+\s*$/m],
-    notes: ['the key {name} has the role viewer'],
+    notes: ['its limits: 600/min, 20 in flight'],
     json: { name: '{name}', limits: { requestsPerMinute: 600, messagesInFlight: 20 } },
   },
   {
@@ -261,7 +261,7 @@ export const CHANGE_ROWS: readonly CommandRow[] = [
       return { name };
     },
     shows: ['the key {name} is revoked'],
-    notes: ['browsers that signed in with it are signed out'],
+    notes: ['browsers that signed in with it are signed out, and its tokens end'],
     json: { name: '{name}', revokedAt: /Z$/ },
   },
   {
