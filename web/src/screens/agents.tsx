@@ -76,7 +76,7 @@ const AGENTS: List<Agent> = {
   filters: [],
   idOf: ({ id }) => id,
   pathOf: ({ id }) => `/agents/${id}`,
-  empty: { text: 'There is no agent. A key for some sessions sees the agents of none.' },
+  empty: { text: 'There is no agent. A key for some sessions sees no agents.' },
 };
 
 export function Agents(): ReactElement {
