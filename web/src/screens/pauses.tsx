@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Pause } from '../api.ts';
-import { useCanAct, useCanActOnMany, useSeesAll } from '../me.ts';
+import { useCanActOnMany, useSeesAll } from '../me.ts';
 import { Age } from '../parts/bits.tsx';
 import { Button } from '../parts/button.tsx';
 import { useActions } from '../parts/use-actions.tsx';
@@ -53,7 +53,7 @@ export function Pauses(): ReactElement {
 }
 
 export function PauseList({ items }: { items: readonly Pause[] }): ReactElement | null {
-  const canAct = useCanAct();
+  const canAct = useCanActOnMany();
   const { act, problem } = useActions('pauses', 'waiting', 'agents');
   if (items.length === 0 && problem === null) return null;
   return (
