@@ -97,7 +97,7 @@ function refuseUntil(waitMs: number, who: string): void {
 
 function tooMany(limit: number): Problem {
   return refusal(
-    `The key may have ${limit} messages in flight. Nothing was stored. Wait until one is settled.`,
+    `The most messages in flight for this key: ${limit}. Nothing was stored. Wait until one is settled.`,
     RETRY_MS,
   );
 }

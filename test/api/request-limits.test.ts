@@ -94,7 +94,7 @@ describe('messages in flight', () => {
     for (let n = accepted.length; n < 3; n += 1) expect((await send('flight:rest', headers)).status).toBe(202);
     const refused = await send('flight:0', headers);
     expect(refused).toMatchObject({ status: 429, headers: { 'retry-after': '1' } });
-    expect(refused.body.detail).toContain('3 messages in flight');
+    expect(refused.body.detail).toContain('messages in flight for this key: 3');
     await holder.rig.work(accepted[0]!.body.message.sessionKey.replace('agent:main:', ''));
     expect((await send('flight:0', headers)).status).toBe(202);
   });

@@ -121,11 +121,9 @@ const revoke = prints('revokeKey', ({ name }, terminal) => {
 
 /** What the key sees: `all`, or its agents and the beginnings of its sessions. */
 function describePart({ agents, sessions }: Pick<ApiKeyView, 'agents' | 'sessions'>): string {
-  const parts = [
-    agents === null ? [] : [`agents ${agents.join(', ')}`],
-    sessions === null ? [] : [sessions.join(', ')],
-  ];
-  return parts.flat().join('; ') || 'everything';
+  const of = agents === null ? null : `agents ${agents.join(', ')}`;
+  if (sessions === null) return of ?? 'everything';
+  return of === null ? sessions.join(', ') : `${sessions.join(', ')}, of ${of}`;
 }
 
 function describeState({ revokedAt, expiresAt }: ApiKeyView): string {

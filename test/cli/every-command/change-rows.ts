@@ -232,7 +232,7 @@ export const CHANGE_ROWS: readonly CommandRow[] = [
     line: 'keys create {name} --agents main --sessions agent:main:shop:*',
     make: (scene) => Promise.resolve({ name: scene.fresh('key') }),
     shows: [/^hf_\S+\s*$/m],
-    notes: ['it sees agents main; agent:main:shop:*'],
+    notes: ['it sees agent:main:shop:*, of agents main'],
     json: { name: '{name}', role: 'viewer', agents: ['main'], sessions: ['agent:main:shop:*'] },
   },
   {
