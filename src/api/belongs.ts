@@ -1,9 +1,10 @@
 // What a route is about, and whether a caller with a scope may ask for it. What is outside of the
 // scope does not exist for its key: 404, in the same words for what there is and for what never was
 // (G44). This is decided before the body is checked and before a stored answer is searched for.
+import { DEFAULT_CHANNEL, type InboundMessage, OPERATOR_FIELDS } from '../core/inbound.ts';
 import { EVERYTHING, holdsAgent, isInside, type Scope, wholeAgents } from '../core/scope.ts';
 import type { ViewDatabase } from '../database/page.ts';
-import { findRootOf, type IsSeen } from '../kernel/views/scope.ts';
+import { type FindRoot, findRootOf } from '../kernel/views/scope.ts';
 import type { Principal } from './key-ring.ts';
 import { type PathValues, parseSessionKey } from './parse-json.ts';
 import { notFound, Problem } from './problem.ts';
@@ -15,8 +16,11 @@ export interface Asked {
   body: unknown;
 }
 
-/** Resolves with what the request names and the scope does not have; null: nothing. */
-export type FindMissing = (asked: Asked, scope: readonly string[], db: ViewDatabase) => Promise<string | null>;
+/**
+ * Resolves with the root of what the request names; null: it names nothing of a session. Throws
+ * `Problem` 404 for what the scope does not have.
+ */
+export type FindPlace = (asked: Asked, scope: readonly string[], db: ViewDatabase) => Promise<string | null>;
 
 /**
  * - `public`: it is about nothing that belongs to a session or a key.
@@ -28,66 +32,70 @@ export type FindMissing = (asked: Asked, scope: readonly string[], db: ViewDatab
  * - `service`: it is about the whole service. Keys with a scope are refused.
  * - a function: it finds what else the request names.
  */
-type Place = 'public' | 'self' | 'list' | 'session' | 'agent' | 'agents' | 'service' | FindMissing;
+type Place = 'public' | 'self' | 'list' | 'session' | 'agent' | 'agents' | 'service' | FindPlace;
 
 export type Belongs = Place | readonly [Place, ...Place[]];
 
 /** The thing with the id in the path. */
-export function item(noun: string, isSeen: IsSeen, parameter: keyof PathValues = 'id'): FindMissing {
+export function item(noun: string, find: FindRoot, parameter: keyof PathValues = 'id'): FindPlace {
   return async ({ params }, scope, db) => {
     const id = String(params[parameter]);
-    return (await isSeen(db, id, scope)) ? null : `${noun} ${id}`;
+    const root = await find(db, id);
+    if (isInside(scope, root)) return root;
+    throw notFound(`${noun} ${id}`);
   };
 }
+
+const itsSession = item('session', async (db, key) => (await findRootOf(db, key)) ?? key, 'key');
 
 /** The session that a field of the body names, if it names one. */
-export function sessionIn(field: string): FindMissing {
-  return async ({ body }, scope, db) => {
+export function sessionIn(field: string): FindPlace {
+  return async ({ query, body }, scope, db) => {
     const key = (body as Record<string, unknown> | null | undefined)?.[field];
-    return typeof key === 'string' ? findMissingSession(parseSessionKey(key, field), scope, db) : null;
+    if (typeof key !== 'string') return null;
+    return itsSession({ params: { key: parseSessionKey(key, field) }, query, body }, scope, db);
   };
 }
 
-/** For those who find sessions by other ways: `session <key>` when the scope does not have it. */
-export async function findMissingSession(
-  key: string,
-  scope: readonly string[],
-  db: ViewDatabase,
-): Promise<string | null> {
-  return isInside(scope, (await findRootOf(db, key)) ?? key) ? null : `session ${key}`;
+/** For those who find sessions by other ways: whether the scope has the one of this key. */
+export async function isSessionSeen(key: string, scope: Scope, db: ViewDatabase): Promise<boolean> {
+  return scope === EVERYTHING || isInside(scope, (await findRootOf(db, key)) ?? key);
 }
 
-/** Throws `Problem` 403 or 404 unless the caller may ask for that. */
+/** The roots of what a request is about. Throws `Problem` 403 or 404 unless the caller may ask for that. */
 export async function refuseOutside(
   { belongs }: { belongs: Belongs },
   { scope }: Pick<Principal, 'scope'>,
   asked: Asked,
   db: ViewDatabase,
-): Promise<void> {
-  if (scope === null) return;
+): Promise<string[]> {
+  if (scope === EVERYTHING) return [];
+  const roots: string[] = [];
   for (const place of typeof belongs === 'object' ? belongs : [belongs]) {
-    const missing = await findMissing(place, scope, asked, db);
-    if (missing !== null) throw notFound(missing);
+    const root = await findPlace(place, scope, asked, db);
+    if (root !== null) roots.push(root);
   }
+  return roots;
 }
 
-async function findMissing(
+async function findPlace(
   place: Place,
   scope: readonly string[],
   asked: Asked,
   db: ViewDatabase,
 ): Promise<string | null> {
   // A route has the parameters that its places need.
-  const { key = '', agent = '' } = asked.params;
+  const { agent = '' } = asked.params;
   switch (place) {
     case 'public':
     case 'self':
     case 'list':
       return null;
     case 'session':
-      return findMissingSession(key, scope, db);
+      return itsSession(asked, scope, db);
     case 'agent':
-      return holdsAgent(scope, agent) ? null : `agent ${agent}`;
+      if (holdsAgent(scope, agent)) return null;
+      throw notFound(`agent ${agent}`);
     case 'agents':
       if ((wholeAgents(scope) ?? []).length > 0) return null;
       throw refusal('it is about whole agents, and the key is for some of their sessions');
@@ -103,11 +111,17 @@ function refusal(why: string): Problem {
 }
 
 /**
- * Throws `Problem` 403 for a request, or an item of one, that says where an answer is sent to: what
- * an agent says would leave the scope. `deliver: null` is nowhere.
+ * Throws `Problem` 403 for a request, or an item of one, that has what only a caller is believed who
+ * sees everything: where an answer is sent to, the chat of a platform, the words of an operator, and
+ * files of the workspace, which belong to the agent. `deliver: null` is nowhere.
  */
-export function refuseReceiver(scope: Scope, sent: unknown, place = ''): void {
+export function refuseAuthority(scope: Scope, sent: unknown, place = ''): void {
   if (scope === EVERYTHING || typeof sent !== 'object' || sent === null) return;
-  if (!('deliver' in sent) || sent.deliver === null) return;
-  throw refusal(`${place}deliver sends answers out of the part that the key is for`);
+  const { deliver, channel, media, ...rest } = sent as Partial<InboundMessage>;
+  if ((deliver ?? null) !== null) throw refusal(`${place}deliver sends answers out of the part that the key is for`);
+  const isOtherChannel = channel !== undefined && channel !== DEFAULT_CHANNEL;
+  const field = isOtherChannel ? 'channel' : OPERATOR_FIELDS.find((name) => name in rest);
+  if (field !== undefined) throw refusal(`${place}${field} is for keys that see everything`);
+  const isFile = Array.isArray(media) && media.some((one) => typeof one?.path === 'string');
+  if (isFile) throw refusal(`${place}media.path names a file of the agent; send its url`);
 }

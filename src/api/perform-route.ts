@@ -6,13 +6,13 @@ import type { Answer } from './answer.ts';
 import { type KeyRole, mayAct } from '../core/key-role.ts';
 import { describeScope, EVERYTHING } from '../core/scope.ts';
 import { unauthorized } from './attempts.ts';
-import { refuseOutside, refuseReceiver } from './belongs.ts';
+import { refuseAuthority, refuseOutside } from './belongs.ts';
 import { hideOutside } from './hide-names.ts';
 import type { Principal } from './key-ring.ts';
 import { Problem, answerWithin } from './problem.ts';
 import { cutHead } from '../core/text.ts';
 import { recordChange, type ChangeEnd } from '../kernel/use-cases/record-change.ts';
-import { confineService, type Service } from '../kernel/use-cases/service.ts';
+import { confineSessions, type Service } from '../kernel/use-cases/service.ts';
 import { toProblem } from './error-handler.ts';
 import { refuseOutsideToken, showToToken } from './token-access.ts';
 import {
@@ -62,9 +62,13 @@ export async function performRoute(route: Route, { request, reply, principal }: 
     const { query, body } = request;
     const params = parseParams(route.path, request.params as Record<string, string>);
     const refuse = principal.token === undefined ? refuseOutside : refuseOutsideToken;
-    await refuse(route, principal, { params, query, body }, api.context.reads);
-    for (const sent of [query, body]) refuseReceiver(principal.scope, sent);
-    own = { ...api, context: { ...api.context, service: confineService(api.context.service) } };
+    const roots = await refuse(route, principal, { params, query, body }, api.context.reads);
+    for (const sent of route.method === 'GET' ? [] : [query, body]) refuseAuthority(principal.scope, sent);
+    // One without a body gives the agent no words, such as an abort.
+    const hasWords = route.method !== 'GET' && Object.keys(body ?? {}).length > 0;
+    const service = { ...api.context.service, isConfined: true };
+    if (hasWords) await confineSessions(service, roots);
+    own = { ...api, context: { ...api.context, service } };
   }
   const parsed = parseRequest(route, request, reply, principal ?? ANONYMOUS);
   const handle = () => route.handle(parsed, own);

@@ -9,7 +9,7 @@ import { viewMessage } from '../kernel/views/messages.ts';
 import { findRootOf } from '../kernel/views/scope.ts';
 import { findTurn } from '../kernel/views/turns.ts';
 import type { Answer } from './answer.ts';
-import { type Asked, findMissingSession } from './belongs.ts';
+import { type Asked, isSessionSeen } from './belongs.ts';
 import type { Principal } from './key-ring.ts';
 import { parseSessionKey, parseWith } from './parse-json.ts';
 import { fieldProblem, notFound, Problem } from './problem.ts';
@@ -44,15 +44,16 @@ export async function refuseOutsideToken(
   { token, scope }: Principal,
   asked: Asked,
   db: ViewDatabase,
-): Promise<void> {
-  if (token === undefined) return;
+): Promise<string[]> {
+  if (token === undefined) return [];
   refuseToken(access, token);
   const [found, noun] = await findSessionOf(access.session, asked, db);
   // As its row has it, or checked.
   const key = found as SessionKey | null;
   const isInside = key !== null && (await isOfToken(token.sessions, key, db));
-  if (!isInside || (scope !== null && (await findMissingSession(key, scope, db)) !== null)) throw notFound(noun);
+  if (!isInside || !(await isSessionSeen(key, scope, db))) throw notFound(noun);
   if (access.may === 'send') parseWith(sentByToken, asked.body, 'invalid_body');
+  return [key];
 }
 
 /** What a token gets of an answer. */

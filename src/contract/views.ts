@@ -137,6 +137,7 @@ export const sessionDetails = session.extend({
     })
     .nullable()
     .describe('The process that runs a turn of the session; null: none does'),
+  isConfined: z.boolean().describe('A key for a part of the service has sent something: its agent is confined'),
   why: why
     .nullable()
     .exactOptional()

@@ -163,7 +163,14 @@ export interface InboundMessage {
   deliverAt?: number;
 }
 
-const DEFAULT_CHANNEL = 'api';
+export const DEFAULT_CHANNEL = 'api';
+
+/**
+ * What a confined message does not have, beside another channel than the default one: the address
+ * of a chat, to which a bridge could send its answer, and the words of an operator.
+ */
+export const OPERATOR_FIELDS = ['accountId', 'chatId', 'thread', 'groupSystemPrompt'] as const;
+
 const STARTER_CHARS_MAX = 200;
 
 /**
@@ -264,8 +271,7 @@ export function derivePlatformKey(sessionKey: SessionKey, body: InboundMessage):
   return JSON.stringify([
     channelOf(body),
     body.accountId ?? null,
-    // A confined message cannot be that of another session, whose message would be the answer.
-    body.isConfined === true ? `session:${sessionKey} ${body.chatId ?? ''}` : (body.chatId ?? `session:${sessionKey}`),
+    body.chatId ?? `session:${sessionKey}`,
     body.messageId,
   ]);
 }

@@ -49,8 +49,9 @@ export function ownerOf({ owner, scope }: { owner: string; scope: Scope }): stri
   return scope === EVERYTHING ? null : rootOfKey(owner);
 }
 
-export function isInside(scope: Scope, root: string): boolean {
-  return scope === null || scope.some((prefix) => root.startsWith(prefix));
+/** `root` null: nothing, which only a key without a scope sees. */
+export function isInside(scope: Scope, root: string | null): boolean {
+  return scope === null || (root !== null && scope.some((prefix) => root.startsWith(prefix)));
 }
 
 /** True when every session of the agent that comes from no other is inside. */

@@ -26,7 +26,7 @@ import { listText, sessionKeyText } from '../../contract/queries.ts';
 import type { ApiServices } from '../services.ts';
 import { item } from '../belongs.ts';
 import { hideNames } from '../hide-names.ts';
-import { isTurnSeen } from '../../kernel/views/scope.ts';
+import { findTurnRoot } from '../../kernel/views/scope.ts';
 
 const EVENT_ID = /^\d{1,18}$/;
 const READ_MS_MAX = 5_000;
@@ -41,7 +41,7 @@ const lastIdHeader = { 'Last-Event-ID': 'Resume after this event' };
 const getTurnEvents = defineRoute({
   operationId: 'streamTurnEvents',
   token: { may: 'read', session: 'turn' },
-  belongs: item('turn', isTurnSeen),
+  belongs: item('turn', findTurnRoot),
   method: 'GET',
   path: '/v1/turns/{id}/events',
   summary: 'The events of one turn from its start, until it has ended',

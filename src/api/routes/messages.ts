@@ -18,7 +18,7 @@ import { listWaiting } from '../../kernel/views/waiting.ts';
 import { listAnswer, parsePageRequest } from '../cursor.ts';
 import { waitReason, waitingList } from '../../contract/waiting.ts';
 import { item } from '../belongs.ts';
-import { isMessageSeen } from '../../kernel/views/scope.ts';
+import { findMessageRoot } from '../../kernel/views/scope.ts';
 
 /**
  * Longer than the store tries again by itself, so that its own error comes first and says what is
@@ -106,7 +106,7 @@ const getMessages = defineList({
 const getMessage = defineRead({
   operationId: 'getMessage',
   token: { may: 'read', session: 'message', shows: TOKEN_VIEWS.message },
-  belongs: item('message', isMessageSeen),
+  belongs: item('message', findMessageRoot),
   path: '/v1/messages/{id}',
   summary: 'One message and its outcome',
   shows: { description: 'The message', schema: message },

@@ -91,6 +91,7 @@ export const words: Words = {
           'queue mode': session.queueMode,
           model: session.model,
           thinking: session.thinking,
+          confined: session.isConfined ? 'yes: a key for a part of the service has sent something' : null,
           turn: session.turnId,
           waits: session.why?.text,
           failed: session.failure && `${session.failure.text} (${session.failure.code})`,

@@ -2,7 +2,7 @@
 import type { ApprovalView } from '../../contract/approvals.ts';
 import { storableText } from '../../core/text.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
-import { reachForWords, type Service } from '../../kernel/use-cases/service.ts';
+import type { Service } from '../../kernel/use-cases/service.ts';
 import { decideApproval, type Decision } from './store/approvals.ts';
 import { approvals } from './views.ts';
 import { EVERYTHING } from '../../core/scope.ts';
@@ -14,14 +14,10 @@ import { EVERYTHING } from '../../core/scope.ts';
 export type DecisionResult = { kind: 'decided' } | { kind: 'unknown' } | { kind: 'closed'; approval: ApprovalView };
 
 export async function decideRequest(
-  service: Service,
+  { database, views, publish }: Service,
   { note, ...decision }: Decision,
   idempotency: KeyedRequest | null = null,
 ): Promise<DecisionResult> {
-  const { database, views, publish } = service;
-  // Its note is for the model.
-  const asked = service.isConfined ? await approvals.find(views, decision.id, { scope: EVERYTHING }) : null;
-  if (asked !== null) await reachForWords(service, asked.sessionKey);
   const said = note === null || note.trim() === '' ? null : storableText(note.trim());
   const { isFirst } = publish(await decideApproval(database, { ...decision, note: said }, idempotency));
   if (isFirst) return { kind: 'decided' };

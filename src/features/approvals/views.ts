@@ -8,12 +8,12 @@ import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { HOLDS_CALL_SQL } from './store/approvals.ts';
 import { showCall, type ApprovalStatus } from './rules.ts';
 import { viewQuery } from '../../database/literal-query.ts';
-import { seenInSession } from '../../kernel/views/scope.ts';
+import { rootOfSession } from '../../kernel/views/scope.ts';
 
-export const isApprovalSeen = viewQuery({
-  name: 'is-approval-seen',
-  purpose: 'Whether an approval is inside of a scope.',
-  ...seenInSession('approvals'),
+export const findApprovalRoot = viewQuery({
+  name: 'find-approval-root',
+  purpose: 'Read the root of an approval.',
+  ...rootOfSession('approvals'),
 });
 
 type ApprovalRow = Omit<ApprovalView, 'shown' | 'title' | 'sessionTitle'> & { folder: string; names: NamesRow };

@@ -11,7 +11,7 @@ import type { SessionKey } from '../../core/ids.ts';
 import { agentIdOf, canonicalSessionKey, InvalidSessionKeyError } from '../../core/session-key.ts';
 import type { Line } from '../../api/upload.ts';
 import { checkFields, parseJson } from '../../api/parse-json.ts';
-import { findMissingSession, refuseReceiver } from '../../api/belongs.ts';
+import { isSessionSeen, refuseAuthority } from '../../api/belongs.ts';
 import { reachesAgent } from '../../core/scope.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { fieldProblem, notFound, Problem } from '../../api/problem.ts';
@@ -107,11 +107,10 @@ export async function* readItems(
   };
   for await (const raw of items) {
     const read = readOrRefuse(raw, placed);
-    if (batch.scope !== null && 'n' in read && !read.isOwnSession && read.afterN === null) {
-      const missing = await findMissingSession(read.sessionKey, batch.scope, views);
-      if (missing !== null) throw notFound(missing);
+    if ('n' in read && !read.isOwnSession && read.afterN === null) {
+      if (!(await isSessionSeen(read.sessionKey, batch.scope, views))) throw notFound(`session ${read.sessionKey}`);
     }
-    if ('n' in read) refuseReceiver(batch.scope, read.body, `${raw.place}${raw.separator}`);
+    if ('n' in read) refuseAuthority(batch.scope, read.body, `${raw.place}${raw.separator}`);
     yield read;
   }
 }

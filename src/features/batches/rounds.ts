@@ -34,6 +34,7 @@ import {
   type EndReport,
   type JudgedBatch,
 } from './store/guard.ts';
+import { confineRoots } from '../../kernel/sessions/confinement.ts';
 import { buildNewSession } from '../../kernel/sessions/sessions.ts';
 import type { Tracing } from '../../tracing.ts';
 import { workOff } from '../../work-off.ts';
@@ -219,7 +220,6 @@ async function feed(
         attempt,
         sessionId: await inbox.ensureSession({
           ...buildNewSession(canonicalSessionKey(sessionKey)),
-          isConfined: body.isConfined === true,
           root: isOwnSession ? batch.owner : null,
         }),
         messageId: newId<MessageId>(),
@@ -228,6 +228,8 @@ async function feed(
       };
     }),
   );
+  const confined = ready.filter(({ body }) => body.isConfined === true).map(({ sessionKey }) => sessionKey);
+  if (confined.length > 0) await confineRoots(database, confined);
   return publish(await feedBatch(database, batch.id, items)).fed;
 }
 

@@ -23,7 +23,7 @@ import * as schemas from './contract.ts';
 import { answerLines, answerList } from './answer-submission.ts';
 import { EVERYTHING } from '../../core/scope.ts';
 import { item } from '../../api/belongs.ts';
-import { isBatchSeen } from './views/batches.ts';
+import { findBatchRoot } from './views/batches.ts';
 
 /** The largest JSON body of a batch; lines have a limit of their own. */
 const JSON_BYTES_MAX = 16_777_216;
@@ -83,7 +83,7 @@ const getBatches = defineList({
 
 const getBatch = defineRead({
   operationId: 'getBatch',
-  belongs: item('batch', isBatchSeen),
+  belongs: item('batch', findBatchRoot),
   path: '/v1/batches/{id}',
   summary: 'One batch with its progress',
   shows: { description: 'The batch', schema: schemas.batch },
@@ -92,7 +92,7 @@ const getBatch = defineRead({
 
 const changeBatch = defineRoute({
   operationId: 'updateBatch',
-  belongs: item('batch', isBatchSeen),
+  belongs: item('batch', findBatchRoot),
   method: 'PATCH',
   path: '/v1/batches/{id}',
   summary: 'Change settings of a batch that has not ended',
@@ -109,7 +109,7 @@ const changeBatch = defineRoute({
 
 const removeBatch = defineRoute({
   operationId: 'deleteBatch',
-  belongs: item('batch', isBatchSeen),
+  belongs: item('batch', findBatchRoot),
   method: 'DELETE',
   path: '/v1/batches/{id}',
   summary: 'Delete an ended batch with its items; the sessions of its items stay',
@@ -122,7 +122,7 @@ const removeBatch = defineRoute({
 
 const getItems = defineList({
   operationId: 'listBatchItems',
-  belongs: item('batch', isBatchSeen),
+  belongs: item('batch', findBatchRoot),
   path: '/v1/batches/{id}/items',
   summary: 'The items of a batch, in input order',
   filter: schemas.itemFilter,
@@ -136,7 +136,7 @@ const getItems = defineList({
 
 const getResults = defineRoute({
   operationId: 'getBatchResults',
-  belongs: item('batch', isBatchSeen),
+  belongs: item('batch', findBatchRoot),
   method: 'GET',
   path: '/v1/batches/{id}/results',
   summary: 'The results of a batch as lines, in input order, also while it runs',
@@ -175,7 +175,7 @@ function commandRoute<Body extends z.ZodType = NoFields>(spec: {
   const path = `/v1/batches/{id}/${spec.verb}` as '/v1/batches/{id}/pause';
   return defineEffect<typeof path, { batchId: string }, NoFields, Body>({
     operationId: spec.operationId,
-    belongs: item('batch', isBatchSeen),
+    belongs: item('batch', findBatchRoot),
     path,
     summary: spec.summary,
     ...(spec.body === undefined ? {} : { body: spec.body }),

@@ -114,25 +114,18 @@ async function act(service: Service, asked: CronCall, call: ToolCall): Promise<T
   const { views } = service;
   const { action, id } = asked;
   const { agentId, idempotencyKey } = call;
-  const { root: own, isConfined } = await readConfinement(service.database, call.sessionKey);
-  const root = isConfined ? own : undefined;
-  const outside = isConfined ? leavesRoot(asked.job ?? {}, call) : null;
-  if (outside !== null) return outside;
+  const { root, isConfined } = await readConfinement(service.database, call.sessionKey);
+  if (isConfined) return refused('not in this session: a key for a part of the service has sent something to it');
   if (action === 'list') {
-    const { items } = await listCrons(views, { agentId, root }, { limit: LISTED_MAX, after: null });
+    const { items } = await listCrons(views, { agentId }, { limit: LISTED_MAX, after: null });
     return said({ crons: items.map(toSummary) });
   }
   if (action === 'add') {
     const made = cronInput.safeParse(asked.job ?? {}, IN_WORDS);
-    return made.success ? add(service, { input: made.data, root: own }, call) : refused(`job: ${toFaults(made.error)}`);
+    return made.success ? add(service, { input: made.data, root }, call) : refused(`job: ${toFaults(made.error)}`);
   }
   if (id === undefined) return refused(`id: ${action} needs the id of a cron`);
-  const named = { id, by: agentId, root };
-  if (isConfined && (action === 'update' || action === 'run')) {
-    const cron = await findNamedCron(service, named);
-    const leaves = cron === null ? null : leavesRoot(cron, call);
-    if (leaves !== null) return leaves;
-  }
+  const named = { id, by: agentId };
   switch (action) {
     case 'update': {
       const change = cronPatch.safeParse(asked.job ?? {}, IN_WORDS);
@@ -186,30 +179,6 @@ async function update(service: Service, named: NamedCron, patch: CronPatch, call
   const under = await readTurnOptions(service.database, call.turnId);
   const result = await editCron(service, { ...named, under }, patch);
   return result.kind === 'done' ? said(toSummary(result.cron)) : notChanged(result.kind, named.id);
-}
-
-/**
- * A refusal of what would reach another session or chat than those of its root, for a confined
- * session: a turn of its own is what is left, unless it is the main session itself.
- */
-function leavesRoot(
-  {
-    payload: does,
-    target = 'isolated',
-    delivery,
-  }: {
-    payload?: { kind: string } | undefined;
-    target?: string | undefined;
-    delivery?: { mode: string } | null | undefined;
-  },
-  { agentId, sessionKey }: ToolCall,
-): ToolOutcome | null {
-  if (delivery?.mode === 'channel')
-    return refused('job.delivery: from this session only replies to its own chat go out');
-  if (sessionKey === `agent:${agentId}:main`) return null;
-  if (does?.kind === 'systemEvent' || target !== 'isolated')
-    return refused('job: from this session only a payload agentTurn with the target isolated can be scheduled');
-  return delivery?.mode === 'last' ? refused('job.delivery: "last" is another chat than that of this session') : null;
 }
 
 /**

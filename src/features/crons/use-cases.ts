@@ -23,8 +23,6 @@ import { pickPromptZone } from '../../config/agent-settings.ts';
 export interface NamedCron {
   id: string;
   by: string | null;
-  /** Only a cron that was made in a session of this root; absent: any. */
-  root?: string | undefined;
   /** The options of the turn of that agent. */
   under?: InputOptions;
 }
@@ -98,10 +96,9 @@ export async function removeCron(
 }
 
 /** The named cron; null: it does not exist, or it belongs to another agent than the calling one. */
-export async function findNamedCron({ database }: Service, { id, by, root }: NamedCron): Promise<Cron | null> {
+export async function findNamedCron({ database }: Service, { id, by }: NamedCron): Promise<Cron | null> {
   const cron = isUuid(id) ? await findCron(database, id) : null;
-  const isOfRoot = root === undefined || cron?.root === root;
-  return isOfRoot && (by === null || cron?.agentId === by) ? cron : null;
+  return by === null || cron?.agentId === by ? cron : null;
 }
 
 /** A cron that a turn makes or changes has the options of that turn. */

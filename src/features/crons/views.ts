@@ -18,12 +18,11 @@ import { nextSlot, computeStagger } from './rules/timetable.ts';
 /** Crons, newest first. */
 export async function listCrons(
   db: ViewDatabase,
-  filter: { agentId?: string | undefined; root?: string | undefined; enabled?: boolean | undefined },
+  filter: { agentId?: string | undefined; enabled?: boolean | undefined },
   page: PageRequest,
 ): Promise<Page<Cron>> {
   const fitting = and(
     filter.agentId === undefined ? undefined : eq(crons.agentId, filter.agentId),
-    filter.root === undefined ? undefined : eq(crons.root, filter.root),
     filter.enabled === undefined ? undefined : eq(crons.isEnabled, filter.enabled),
     page.after === null ? undefined : lt(crons.id, page.after),
   );

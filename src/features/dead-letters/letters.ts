@@ -104,11 +104,11 @@ const LETTERS_MAX = 500;
 
 /** Lets the messages of a turn that ended badly wait again, once. */
 export async function redoTurn(
-  { database, publish }: Service,
+  { database, publish, isConfined }: Service,
   turnId: string,
   request: RetryRequest,
 ): Promise<RetryResult> {
-  return publish(await retryTurn(database, turnId, request));
+  return publish(await retryTurn(database, turnId, { ...request, isConfined }));
 }
 
 /** Why a turn is not retried. */

@@ -11,7 +11,7 @@ import { describeList } from '../../contract/answers.ts';
 import { listText, nameText, searchText, sessionKeyText } from '../../contract/queries.ts';
 import { delivery, deliveryCount, deliveryDetails, discardRequest } from './contract.ts';
 import { item } from '../../api/belongs.ts';
-import { isDeliverySeen } from './views.ts';
+import { findDeliveryRoot } from './views.ts';
 
 const getDeliveries = defineList({
   operationId: 'listDeliveries',
@@ -59,7 +59,7 @@ const getCounts = defineRead({
 
 const getDelivery = defineRead({
   operationId: 'getDelivery',
-  belongs: item('delivery', isDeliverySeen),
+  belongs: item('delivery', findDeliveryRoot),
   path: '/v1/deliveries/{id}',
   summary: 'One delivery with its attempts',
   shows: { description: 'The delivery', schema: deliveryDetails },
@@ -78,7 +78,7 @@ function decisionRoute<Body extends z.ZodType = NoFields>(spec: {
   const path = `/v1/deliveries/{id}/${decision}` as '/v1/deliveries/{id}/redrive';
   return defineEffect<typeof path, object, NoFields, Body>({
     ...rest,
-    belongs: item('delivery', isDeliverySeen),
+    belongs: item('delivery', findDeliveryRoot),
     path,
     answers: {
       200: { description: 'The updated delivery', schema: delivery },

@@ -14,12 +14,12 @@ import { isUuid } from '../../core/ids.ts';
 import { EVERYTHING, type Scope } from '../../core/scope.ts';
 import { isSeenSql, isSeenText, labelsSql } from '../../database/scope-sql.ts';
 import { filterRows, findAllIds, findIds, findTurns, type Filtered } from '../../kernel/views/find-things.ts';
-import { seenInSession } from '../../kernel/views/scope.ts';
+import { rootOfSession } from '../../kernel/views/scope.ts';
 
-export const isDeliverySeen = viewQuery({
-  name: 'is-delivery-seen',
-  purpose: 'Whether a delivery is inside of a scope.',
-  ...seenInSession('deliveries'),
+export const findDeliveryRoot = viewQuery({
+  name: 'find-delivery-root',
+  purpose: 'Read the root of a delivery.',
+  ...rootOfSession('deliveries'),
 });
 
 export const readDeliveries = viewQuery({

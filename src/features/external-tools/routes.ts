@@ -5,18 +5,21 @@ import { defineEffect, defineList, defineRead, type Route } from '../../api/rout
 import { nameText } from '../../contract/queries.ts';
 import { externalCall, externalResult, type ExternalCallView } from '../../contract/external-tools.ts';
 import { acceptResult } from './use-cases.ts';
+import { isInside } from '../../core/scope.ts';
 import { parseToolCallId } from '../../core/tool-policy.ts';
-import type { FindMissing } from '../../api/belongs.ts';
-import { isTurnSeen } from '../../kernel/views/scope.ts';
+import type { FindPlace } from '../../api/belongs.ts';
+import { findTurnRoot } from '../../kernel/views/scope.ts';
 import { listWaitingCalls, viewExternalCall } from './views.ts';
 
 const nameOf = (id: string): string => `call ${id} of an external tool. GET /v1/tool-calls lists those that wait`;
 const missing = (id: string): Problem => notFound(nameOf(id));
 
 /** A call belongs to the session of its turn. */
-const itsTurn: FindMissing = async ({ params: { toolCallId: id = '' } }, scope, db) => {
+const itsTurn: FindPlace = async ({ params: { toolCallId: id = '' } }, scope, db) => {
   const turnId = parseToolCallId(id)?.turnId;
-  return turnId !== undefined && (await isTurnSeen(db, turnId, scope)) ? null : nameOf(id);
+  const root = turnId === undefined ? null : await findTurnRoot(db, turnId);
+  if (isInside(scope, root)) return root;
+  throw missing(id);
 };
 
 async function findCall(context: ApiContext, id: string): Promise<ExternalCallView> {

@@ -3,7 +3,7 @@ import type { ExternalCallView } from '../../contract/external-tools.ts';
 import { parseToolCallId } from '../../core/tool-policy.ts';
 import { cutMiddle } from '../../core/content-size.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
-import { reachForWords, type Service } from '../../kernel/use-cases/service.ts';
+import type { Service } from '../../kernel/use-cases/service.ts';
 import { markOf, untrusted, UNTRUSTED_CHARS_MAX } from '../../tools/untrusted-result.ts';
 import { storeExternalResult } from './store/results.ts';
 import { viewExternalCall } from './views.ts';
@@ -12,15 +12,13 @@ import { viewExternalCall } from './views.ts';
 export type ResultAcceptance = { kind: 'stored' } | { kind: 'unknown' } | { kind: 'closed'; call: ExternalCallView };
 
 export async function acceptResult(
-  service: Service,
+  { database, views, publish }: Service,
   { id, content, isError }: { id: string; content: string; isError: boolean },
   idempotency: KeyedRequest | null,
 ): Promise<ResultAcceptance> {
-  const { database, views, publish } = service;
   const place = parseToolCallId(id);
   const call = await viewExternalCall(views, id);
   if (place === null || call === null) return { kind: 'unknown' };
-  await reachForWords(service, call.sessionKey);
   const mark = markOf({ idempotencyKey: `${call.turnId}:${call.callId}` });
   const text = cutMiddle(content.toWellFormed(), UNTRUSTED_CHARS_MAX).trim();
   const shown = untrusted(`Result of ${call.tool}`, text === '' ? '(empty)' : text, mark);

@@ -7,7 +7,7 @@ import { buildPollInput } from './poll-input.ts';
 import { openManualPoll } from './store/heartbeats.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { settlePoll } from './store/settle-poll.ts';
-import { reachSession } from '../../kernel/use-cases/accept-message.ts';
+import { buildNewSession } from '../../kernel/sessions/sessions.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 
 /**
@@ -18,9 +18,9 @@ const POLL_LEASE_MS = 10_000;
 
 /** Polls an agent; resolves with the id of the poll, and rejects with `UnknownAgentError`. */
 export async function pollAgent(service: Service, agentId: string, idempotency: KeyedRequest | null): Promise<string> {
-  const { config, database, publish } = service;
+  const { config, database, inbox, publish } = service;
   const agent = agentOf(config, agentId);
-  const sessionId = await reachSession(service, { key: canonicalSessionKey(`agent:${agentId}:main`) });
+  const sessionId = await inbox.ensureSession(buildNewSession(canonicalSessionKey(`agent:${agentId}:main`)));
   const id = newId<string>();
   // The owner of this one poll.
   const owner = newId<string>();

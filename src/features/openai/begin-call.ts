@@ -20,14 +20,15 @@ import {
 import { beginHistory, keyOfClientRequest } from './store/client-requests.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
 import { transaction } from '../../database/transaction.ts';
+import { confineSessions } from '../../kernel/use-cases/service.ts';
 import { settleCalls } from '../../kernel/turn/journal/settle-calls.ts';
 import { acceptMessage, reachSession } from '../../kernel/use-cases/accept-message.ts';
 import { toTakenMessage } from '../../api/answer-stored.ts';
 import { findClientTurn, findKeyedMessage, readCallerCalls } from './views/turns.ts';
 import { sha256OfJson, idempotencyMismatch } from '../../api/idempotency-key.ts';
-import { findMissingSession } from '../../api/belongs.ts';
+import { isSessionSeen } from '../../api/belongs.ts';
 import { isInside, rootOfKey, type Scope } from '../../core/scope.ts';
-import { findRootOf, isMessageSeen, isTurnSeen } from '../../kernel/views/scope.ts';
+import { findRootOf, findMessageRoot, findTurnRoot } from '../../kernel/views/scope.ts';
 import { fieldProblem, notFound, Problem } from '../../api/problem.ts';
 import type { ApiContext } from '../../api/context.ts';
 import type { AnyRequest } from '../../api/route.ts';
@@ -87,7 +88,7 @@ export async function beginCall(
   const known = await findKeyedMessage(context.views, keyed);
   if (known?.isEqual === false) throw idempotencyMismatch();
   // It may be that of a key with more, which this one replaces.
-  if (known !== null && scope !== null && !(await isMessageSeen(context.views, known.messageId, scope)))
+  if (known !== null && !isInside(scope, await findMessageRoot(context.views, known.messageId)))
     throw notFound('answer to this Idempotency-Key');
   if (known !== null) return { messageId: known.messageId, afterStep: 0, isReplay: true, ignored };
   const place =
@@ -168,8 +169,7 @@ async function resolveKey(
  */
 async function refuseOutsideTarget({ views }: ApiContext, scope: Scope, { key, isOwn }: Target): Promise<void> {
   if (scope === null || (isOwn && (await findRootOf(views, key)) === null)) return;
-  const missing = await findMissingSession(key, scope, views);
-  if (missing !== null) throw notFound(missing);
+  if (!(await isSessionSeen(key, scope, views))) throw notFound(`session ${key}`);
 }
 
 /**
@@ -243,7 +243,7 @@ async function beginResults(
   );
   if (first?.call === null || first === undefined || stranger !== undefined) throw unknownCall(stranger?.callId ?? '');
   const { turnId, step } = first.call;
-  const isSeen = scope === null || (await isTurnSeen(context.views, turnId, scope));
+  const isSeen = isInside(scope, await findTurnRoot(context.views, turnId));
   const turn = isSeen ? await findClientTurn(context.views, { turnId }) : null;
   if (turn === null) throw unknownCall(first.callId);
   const open = await readCallerCalls(context.views, { turnId, step });
@@ -258,6 +258,7 @@ async function beginResults(
     );
   }
   const { database, publish } = context.service;
+  await confineSessions(context.service, [turn.sessionKey]);
   const given = calls.flatMap(({ call, content }) =>
     call === null ? [] : [{ ordinal: call.ordinal, result: { content, isError: false } }],
   );

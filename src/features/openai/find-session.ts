@@ -6,7 +6,7 @@ import { cutHead } from '../../core/text.ts';
 import type { SessionKey } from '../../core/ids.ts';
 import type { ApiContext } from '../../api/context.ts';
 import { parseSessionKey } from '../../api/parse-json.ts';
-import { findMissingSession } from '../../api/belongs.ts';
+import { isSessionSeen } from '../../api/belongs.ts';
 import type { Scope } from '../../core/scope.ts';
 import { conflict } from '../../api/problem.ts';
 import type { AnyRequest } from '../../api/route.ts';
@@ -73,8 +73,8 @@ async function chatTarget(
   const fresh = freshTarget(prefix, keyed);
   if (conversation.history.length === 0) return fresh;
   const chats = await findChats(views, { prefix, whole: whole.key });
-  const missing = scope === null ? [] : await Promise.all(chats.map((one) => findMissingSession(one, scope, views)));
-  const known = chats.filter((_one, at) => (missing[at] ?? null) === null);
+  const seen = await Promise.all(chats.map((one) => isSessionSeen(one, scope, views)));
+  const known = chats.filter((_one, at) => seen[at]);
   for (const one of known) {
     const stored = await readSaid(views, one);
     if (isContinued(stored, conversation.history)) return { key: parseSessionKey(one, 'user'), isNamed: true, stored };

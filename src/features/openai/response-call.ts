@@ -1,11 +1,10 @@
 // A response: the request that began it, and its current state.
 // The session of a response that names one is found here, too, and items that a request names.
 import { z } from 'zod';
-import type { FindMissing } from '../../api/belongs.ts';
+import type { FindPlace } from '../../api/belongs.ts';
 import type { Principal } from '../../api/key-ring.ts';
-import type { Scope } from '../../core/scope.ts';
-import type { ViewDatabase } from '../../database/page.ts';
-import { isMessageSeen } from '../../kernel/views/scope.ts';
+import { isInside, type Scope } from '../../core/scope.ts';
+import { findMessageRoot } from '../../kernel/views/scope.ts';
 import type { AnyRequest, Api } from '../../api/route.ts';
 import { cutHead } from '../../core/text.ts';
 import type { ChatToolCall } from './rules/chat-objects.ts';
@@ -23,12 +22,12 @@ import { chooseModel } from './models.ts';
 import type { ResponseRequest } from './read-response.ts';
 
 /** A response belongs to the session of its message. */
-export const findMissingResponse: FindMissing = async ({ params: { responseId: id = '' } }, scope, db) =>
-  (await isResponseSeen(db, parseResponseId(id), scope)) ? null : `response ${cutHead(id, 100)}`;
-
-async function isResponseSeen(db: ViewDatabase, name: ResponseName | null, scope: Scope): Promise<boolean> {
-  return scope === null || (name !== null && (await isMessageSeen(db, name.messageId, scope)));
-}
+export const findResponsePlace: FindPlace = async ({ params: { responseId: id = '' } }, scope, db) => {
+  const name = parseResponseId(id);
+  const root = name && (await findMessageRoot(db, name.messageId));
+  if (isInside(scope, root)) return root;
+  throw notFound(`response ${cutHead(id, 100)}`);
+};
 
 /** The response of an id. Throws `Problem` 404. */
 export async function findResponse(api: Api, id: string, { isSentWhole }: { isSentWhole: boolean }): Promise<Call> {
@@ -119,7 +118,7 @@ async function afterResponse(
   const name = await knownName(api, id).catch((error: unknown) => {
     throw error instanceof Problem ? unknown('response', id, 'previous_response_id') : error;
   });
-  const turn = (await isResponseSeen(views, name, scope)) ? await findClientTurn(views, name) : null;
+  const turn = isInside(scope, await findMessageRoot(views, name.messageId)) ? await findClientTurn(views, name) : null;
   if (turn === null) throw unknown('response', id, 'previous_response_id');
   const { isNewest, lastEntryId } = await readNewest(views, turn);
   const key = parseSessionKey(turn.sessionKey, 'previous_response_id');
@@ -180,7 +179,7 @@ async function readItems(
   name: ResponseName,
   { owner, scope }: Principal,
 ): Promise<ReadResponseItems> {
-  if (!(await isResponseSeen(context.views, name, scope))) return NO_ITEMS;
+  if (!isInside(scope, await findMessageRoot(context.views, name.messageId))) return NO_ITEMS;
   const turn = await findClientTurn(context.views, name);
   if (turn?.caller?.owner !== owner || (await isHiddenResponse(context.views, name))) return NO_ITEMS;
   const { text, calls } = await readOutput(context.views, turn, name.afterStep);

@@ -7,8 +7,8 @@ import { timeText } from '../../config/schema-scalars.ts';
 import { nameText, sessionKeyText } from '../../contract/queries.ts';
 import { COUNTED_BY, score, scoreCounts, scoreRemoved, scoreRequest } from '../../contract/scores.ts';
 import { removeScore, setScore } from './use-cases.ts';
-import { countScores, isScoreSeen, scores, type ScoreFilter } from './views.ts';
-import { isTurnSeen } from '../../kernel/views/scope.ts';
+import { countScores, findScoreRoot, scores, type ScoreFilter } from './views.ts';
+import { findTurnRoot } from '../../kernel/views/scope.ts';
 import { item } from '../../api/belongs.ts';
 import type { Principal } from '../../api/key-ring.ts';
 import { EVERYTHING } from '../../core/scope.ts';
@@ -64,7 +64,7 @@ const getCounts = defineRead({
 
 const postScore = defineEffect({
   operationId: 'setScore',
-  belongs: item('turn', isTurnSeen),
+  belongs: item('turn', findTurnRoot),
   path: '/v1/turns/{id}/scores',
   summary: 'Say what a person thinks of a turn; it replaces what the same person has said under the same name',
   body: scoreRequest,
@@ -85,7 +85,7 @@ const postScore = defineEffect({
 
 const deleteScore = defineRoute({
   operationId: 'removeScore',
-  belongs: item('score', isScoreSeen),
+  belongs: item('score', findScoreRoot),
   method: 'DELETE',
   path: '/v1/scores/{id}',
   summary: 'Remove a score',

@@ -5,12 +5,12 @@ import { listOf } from '../../database/list-of.ts';
 import { labelsSql } from '../../database/scope-sql.ts';
 import { scoreSql } from '../../kernel/views/score-sql.ts';
 import type { Scope } from '../../core/scope.ts';
-import { seenInSession } from '../../kernel/views/scope.ts';
+import { rootOfSession } from '../../kernel/views/scope.ts';
 
-export const isScoreSeen = viewQuery({
-  name: 'is-score-seen',
-  purpose: 'Whether a score is inside of a scope.',
-  ...seenInSession('turn_scores'),
+export const findScoreRoot = viewQuery({
+  name: 'find-score-root',
+  purpose: 'Read the root of a score.',
+  ...rootOfSession('turn_scores'),
 });
 
 export interface ScoreFilter {

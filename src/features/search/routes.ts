@@ -3,7 +3,7 @@ import { timeText } from '../../config/schema-scalars.ts';
 import { z } from 'zod';
 import { parseSessionKey } from '../../api/parse-json.ts';
 import { fieldProblem } from '../../api/problem.ts';
-import { findMissingSession } from '../../api/belongs.ts';
+import { isSessionSeen } from '../../api/belongs.ts';
 import { defineList, type Route } from '../../api/route.ts';
 import { sessionKeyText } from '../../contract/queries.ts';
 import { searchHit } from '../../contract/search.ts';
@@ -53,7 +53,7 @@ const getHits = defineList({
     const query = requireQuery(q);
     const key = session === undefined ? undefined : parseSessionKey(session, 'session');
     const found = key === undefined ? undefined : await findSession(views, key);
-    const isOutside = key !== undefined && scope !== null && (await findMissingSession(key, scope, views)) !== null;
+    const isOutside = key !== undefined && !(await isSessionSeen(key, scope, views));
     if (found === null || isOutside) return { items: [], next: null };
     const sessionId = found?.id;
     return listHits(views, { scope, query, kind, sessionId, since: dateOf(since), until: dateOf(until) }, page);

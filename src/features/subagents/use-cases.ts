@@ -16,7 +16,7 @@ import { readTurnOptions } from '../../kernel/inbox/last-inputs.ts';
 import { findPlace } from '../../kernel/sessions/family-rows.ts';
 import { SessionErasedError } from '../../kernel/sessions/sessions.ts';
 import { writeToSession } from '../../kernel/use-cases/accept-message.ts';
-import { reachForWords, type Service } from '../../kernel/use-cases/service.ts';
+import type { Service } from '../../kernel/use-cases/service.ts';
 import type { ToolCall } from '../../tools/tool.ts';
 import {
   planSpawn,
@@ -140,7 +140,6 @@ export async function steerSubagent(service: Service, message: SteerMessage): Pr
   const { runId, from, cause } = message;
   const run = await findRun(database, runId);
   if (run === null) return { kind: 'unknown' };
-  await reachForWords(service, run.childKey);
   const text = storableText(message.text);
   // The options are the run's own, so that it may join its turn.
   const said = { text, ...withOptions(run.options) };

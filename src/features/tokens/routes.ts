@@ -1,7 +1,7 @@
 // Makes tokens for browsers.
 import { tokensOf } from './manage-tokens.ts';
 import { token, tokenRequest } from './contract.ts';
-import { findMissingSession } from '../../api/belongs.ts';
+import { isSessionSeen } from '../../api/belongs.ts';
 import { generationOf, type Principal } from '../../api/key-ring.ts';
 import { parseSessionKey } from '../../api/parse-json.ts';
 import { refuseRole } from '../../api/perform-route.ts';
@@ -58,8 +58,7 @@ async function readSessions(
 ): Promise<string> {
   if (session !== undefined) {
     const key = parseSessionKey(session, 'session');
-    const missing = scope === null ? null : await findMissingSession(key, scope, reads);
-    if (missing !== null) throw notFound(missing);
+    if (!(await isSessionSeen(key, scope, reads))) throw notFound(`session ${key}`);
     agentOf(config, agentIdOf(key));
     return key;
   }

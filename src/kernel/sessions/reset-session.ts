@@ -3,6 +3,7 @@
 import type { SessionId } from '../../core/ids.ts';
 import type { Database } from '../../database/database.ts';
 import { insertEventsSql } from '../events/events.ts';
+import { rootSql } from './confinement.ts';
 import { literalQuery } from '../../database/literal-query.ts';
 import type { Committed } from '../queue/after-commit.ts';
 import { keyedSql, type KeyedRequest } from '../../database/idempotency.ts';
@@ -51,6 +52,11 @@ export type Reset =
   | { kind: 'running' }
   | { kind: 'unknown' };
 
+// What a confined session `s` was sent is also in sessions of its root, and in what waits.
+const IS_CLEAN_SQL = `not exists (select from holdfast.sessions other where ${rootSql('other')} = ${rootSql('s')} and other.id <> s.id)
+  and not exists (select from holdfast.inbox i where i.session_id = s.id and i.status in ('delayed', 'waiting', 'claimed'))
+  and not exists (select from holdfast.system_events e where e.session_id = s.id and e.state = 'queued')`;
+
 // A worker that has claimed the session but not opened its turn yet assembles a prompt on the old
 // transcript: the epoch is raised, so that its opening is refused, and the doorbell is rung again
 // for the waiting messages.
@@ -68,7 +74,7 @@ updated_sessions as (
   update holdfast.sessions s
   set transcript_no = s.transcript_no + 1, transcript_version = s.transcript_version + 1, leaf_seq = null, view = ${KEPT_VIEW_SQL},
     context_tokens = 0, was_aborted = false, stop_kind = null, stop_reason = null, epoch = s.epoch + 1, owner = null,
-    lease_expires_at = null, updated_at = clock_timestamp()
+    lease_expires_at = null, updated_at = clock_timestamp(), is_confined = s.is_confined and not ($isTrusted and ${IS_CLEAN_SQL})
   from fit where s.id = fit.id
   returning s.*
 ),
@@ -103,19 +109,21 @@ export const readTranscriptNo = literalQuery({
 export async function resetSession(
   database: Database,
   key: string,
-  idempotency?: KeyedRequest | null,
+  { idempotency, isTrusted }: Pick<NextTranscript, 'idempotency' | 'isTrusted'>,
 ): Promise<Committed<Reset>> {
   const current = await readTranscriptNo(database, key);
   if (current === null) return { kind: 'unknown' };
   // Names the transcript to be ended, so that the statement may be sent again.
-  return beginTranscript(database, { sessionKey: key, next: current + 1, idempotency });
+  return beginTranscript(database, { sessionKey: key, next: current + 1, idempotency, isTrusted });
 }
 
 interface NextTranscript {
   sessionKey: string;
   /** Its number. */
   next: number;
-  idempotency: KeyedRequest | null | undefined;
+  idempotency: KeyedRequest | null;
+  /** True: of a caller that sees everything, which ends the confinement of the session. */
+  isTrusted: boolean;
 }
 
 interface ResetRow extends RungColumns {

@@ -18,11 +18,6 @@ export interface NeededSession {
   kind: string;
   lane: Lane;
   channel: string | null;
-  /**
-   * True: a caller that sees a part of the service sends something to it. The session is confined
-   * from then on, also if it exists: its agent reaches only what comes from it.
-   */
-  isConfined?: boolean;
   /** What it belongs to; absent: itself. */
   root?: string | null;
 }
@@ -62,45 +57,30 @@ export class SessionErasedError extends Error {
 export function createEnsureSession(database: Database): EnsureSession {
   const known = new LRUCache<string, SessionId>({ max: REMEMBERED_SESSIONS_MAX, ttl: REMEMBERED_MS });
   const ensure = shareStatement('ensure-session', (sessions: NeededSession[]) => ensureAll(database, sessions));
-  // A session that is known may not be confined yet.
-  const nameOf = ({ key, isConfined = false }: Pick<NeededSession, 'key' | 'isConfined'>): string =>
-    isConfined ? `${key} confined` : key;
   const find = async (session: NeededSession): Promise<SessionId> => {
-    const remembered = known.get(nameOf(session));
+    const remembered = known.get(session.key);
     if (remembered !== undefined) return remembered;
     const id = await ensure(session);
-    known.set(nameOf(session), id);
+    known.set(session.key, id);
     return id;
   };
-  return Object.assign(find, {
-    drop(key: string) {
-      for (const isConfined of [true, false]) known.delete(nameOf({ key: key as SessionKey, isConfined }));
-    },
-  });
+  return Object.assign(find, { drop: (key: string) => void known.delete(key) });
 }
 
 // The first query does not see a session that another process creates at the same time, but the
 // second does.
 export const insertSessions = literalQuery({
   name: 'ensure-session',
-  purpose: 'Make the sessions that do not exist, and confine those that are to be. Answers the id of each key.',
-  locking: 'The rows of the sessions that are confined now, in the order of their ids.',
+  purpose: 'Make the sessions that do not exist. Answers the id of each key.',
   // `shareStatement` sends it again.
   retryMs: 0,
   text: `with input as (
-  select distinct on (key) * from unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::text[])
-    as input (key, id, agent_id, kind, lane, channel, is_confined, root) order by key, is_confined desc
-),
-open as materialized (
-  select s.id from holdfast.sessions s
-  where s.key = any (array(select key from input where is_confined)) and not s.is_confined order by s.id for no key update
-),
-confined as (
-  update holdfast.sessions s set is_confined = true where s.id = any (array(select id from open))
+  select distinct on (key) * from unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+    as input (key, id, agent_id, kind, lane, channel, root) order by key
 ),
 created as (
-  insert into holdfast.sessions (key, id, agent_id, kind, lane, channel, is_confined, root)
-  select key, id, agent_id, kind, lane, channel, is_confined, root from input
+  insert into holdfast.sessions (key, id, agent_id, kind, lane, channel, root)
+  select key, id, agent_id, kind, lane, channel, root from input
   where not exists (select from holdfast.sessions s where s.key = input.key)
   on conflict (key) do nothing
   returning key, id
@@ -115,7 +95,6 @@ select s.key, s.id from holdfast.sessions s where s.key = any ($1::text[])`,
     sessions.map(({ kind }) => kind),
     sessions.map(({ lane }) => lane),
     sessions.map(({ channel }) => channel),
-    sessions.map(({ isConfined = false }) => isConfined),
     sessions.map(({ root = null }) => root),
   ],
   answer: (rows: { key: string; id: SessionId }[]) => rows,

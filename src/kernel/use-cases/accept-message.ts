@@ -20,7 +20,7 @@ import { viewAcceptance, viewMessage } from '../views/messages.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { viewSession } from '../views/sessions.ts';
 import { carryOutCommand, findChatWord, storeChatWord, findModelFault } from './chat-commands.ts';
-import type { Service } from './service.ts';
+import { confineSessions, type Service } from './service.ts';
 import { buildNewSession, type NeededSession, SessionErasedError } from '../sessions/sessions.ts';
 import { patchSession, type SessionPatch } from '../sessions/patch-session.ts';
 
@@ -228,11 +228,14 @@ type ReachedSession = Pick<NeededSession, 'key' | 'root'> & { channel?: string |
  * its first input comes from.
  */
 export async function reachSession(
-  { config, inbox }: Service,
+  service: Service,
   { key, channel, root = null }: ReachedSession,
 ): Promise<SessionId> {
-  agentOf(config, agentIdOf(key));
-  return inbox.ensureSession({ ...buildNewSession(key, channel), root });
+  agentOf(service.config, agentIdOf(key));
+  const id = await service.inbox.ensureSession({ ...buildNewSession(key, channel), root });
+  // Before it has words of the caller. A crash in between leaves a session without any.
+  await confineSessions(service, [key]);
+  return id;
 }
 
 /**

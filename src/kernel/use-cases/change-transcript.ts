@@ -12,7 +12,7 @@ import { resetSession, type Reset } from '../sessions/reset-session.ts';
 import { restoreCompaction, type Restoration } from '../sessions/restore-compaction.ts';
 import { buildNewSession } from '../sessions/sessions.ts';
 import { findSession } from '../views/sessions.ts';
-import { acceptInput, reachForWords, type Service } from './service.ts';
+import { acceptInput, type Service } from './service.ts';
 import { stopSession } from './operate-service.ts';
 
 /**
@@ -32,7 +32,6 @@ export async function requestCompaction(
 ): Promise<{ sessionId: string; acceptance: Acceptance } | null> {
   const session = await findSession(service.views, request.sessionKey);
   if (session === null) return null;
-  await reachForWords(service, request.sessionKey);
   const body = { text: request.instructions };
   const acceptance = await acceptInput(service, {
     // The view read it from a row of sessions.
@@ -66,7 +65,9 @@ export async function startTranscript(
 ): Promise<Reset> {
   const endAt = performance.now() + END_MS_MAX;
   for (;;) {
-    const done = service.publish(await resetSession(service.database, sessionKey, idempotency));
+    const done = service.publish(
+      await resetSession(service.database, sessionKey, { idempotency, isTrusted: !service.isConfined }),
+    );
     if (done.kind !== 'running' || !isAborting || performance.now() >= endAt) return done;
     await stopSession(service, { sessionKey, keepQueued: true });
     await delay(POLL_MS);

@@ -15,8 +15,7 @@ import type { NewInput } from '../inbox/new-input.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { countWaiting } from '../views/count-waiting.ts';
 import { createPublish, type PublishParts } from '../queue/rings.ts';
-import { canonicalSessionKey } from '../../core/session-key.ts';
-import { buildNewSession, type NeededSession } from '../sessions/sessions.ts';
+import { confineRoots } from '../sessions/confinement.ts';
 import type { Model } from '../../model/model.ts';
 
 /** A chat command of a feature: a message that begins with its word. */
@@ -82,17 +81,9 @@ export function createService(
   };
 }
 
-/** The service for requests of callers that see a part of it: each session is confined when it is reached. */
-export function confineService(service: Service): Service {
-  const { ensureSession } = service.inbox;
-  const reach = (session: NeededSession) => ensureSession({ ...session, isConfined: true });
-  const inbox = { ...service.inbox, ensureSession: Object.assign(reach, { drop: ensureSession.drop }) };
-  return { ...service, isConfined: true, inbox };
-}
-
-/** Before a caller gives a session words that are no input of it: a result, a note, instructions. */
-export async function reachForWords({ isConfined, inbox }: Service, key: string): Promise<void> {
-  if (isConfined) await inbox.ensureSession(buildNewSession(canonicalSessionKey(key)));
+/** Before a caller that sees a part of the service gives words to the sessions of these keys or roots. */
+export async function confineSessions({ database, isConfined }: Service, keys: readonly string[]): Promise<void> {
+  if (isConfined && keys.length > 0) await confineRoots(database, keys);
 }
 
 const COUNTED_EVERY_MS = 1_000;

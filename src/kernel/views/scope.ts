@@ -1,41 +1,41 @@
-// Whether a key sees a single thing. The roots themselves are compared, not the numbers that lists
-// are read by, so this is exact while those of older rows are still missing.
+// The roots of single things, by which it is decided whether a key sees them. They themselves are
+// compared, not the numbers that lists are read by, so this is exact while those of older rows are
+// still missing.
 import { viewQuery } from '../../database/literal-query.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 
-/** Resolves with whether the thing with an id is inside of a scope. */
-export type IsSeen = (db: ViewDatabase, id: string, scope: readonly string[]) => Promise<boolean>;
+/** Resolves with the root of the thing with an id; null: there is none, or no key sees it. */
+export type FindRoot = (db: ViewDatabase, id: string) => Promise<string | null>;
 
 /** A statement of things that belong to the session that their column names. */
-export function seenInSession(table: string, { session = 'session_id' } = {}) {
-  return seenBy(
-    `select coalesce(s.root, s.key) as root from holdfast.${table} x join holdfast.sessions s on s.id = x.${session} where x.id = $id`,
+export function rootOfSession(table: string, { session = 'session_id' } = {}) {
+  return rootOf(
+    `select coalesce(s.root, s.key) as root from holdfast.${table} x join holdfast.sessions s on s.id = x.${session} where x.id = $1`,
   );
 }
 
 /** A statement of things that belong to the key that made them. */
-export function seenByOwner(table: string) {
-  return seenBy(`select x.owner as root from holdfast.${table} x where x.id = $id`);
+export function rootOfOwner(table: string) {
+  return rootOf(`select x.owner as root from holdfast.${table} x where x.id = $1`);
 }
 
-function seenBy(rootSql: string) {
+function rootOf(text: string) {
   return {
-    text: `select exists (select from (${rootSql}) as found join unnest($scope::text[]) as wanted (prefix)
-  on starts_with(found.root, wanted.prefix)) as "isSeen"`,
-    values: (id: string, scope: readonly string[]) => ({ id, scope }),
-    answer: ([row]: { isSeen: boolean }[]) => row?.isSeen === true,
+    text,
+    values: (id: string) => [id],
+    answer: ([row]: { root: string | null }[]) => row?.root ?? null,
   };
 }
 
-export const isTurnSeen = viewQuery({
-  name: 'is-turn-seen',
-  purpose: 'Whether a turn is inside of a scope.',
-  ...seenInSession('turns'),
+export const findTurnRoot = viewQuery({
+  name: 'find-turn-root',
+  purpose: 'Read the root of a turn.',
+  ...rootOfSession('turns'),
 });
-export const isMessageSeen = viewQuery({
-  name: 'is-message-seen',
-  purpose: 'Whether a message is inside of a scope.',
-  ...seenInSession('inbox'),
+export const findMessageRoot = viewQuery({
+  name: 'find-message-root',
+  purpose: 'Read the root of a message.',
+  ...rootOfSession('inbox'),
 });
 
 /** The roots of the sessions of these keys; a key of no session has none. */

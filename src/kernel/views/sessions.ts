@@ -12,6 +12,7 @@ import { isUuid } from '../../core/ids.ts';
 import { UNLISTED_KINDS } from '../../core/session-key.ts';
 import { whyRetried, type RetriedDelivery } from '../rules/why.ts';
 import type { Tags } from '../../core/input-options.ts';
+import { isConfinedSql } from '../sessions/confinement.ts';
 import { isoSql, sessionFactsSql } from '../sessions/session-facts.ts';
 import { describeOpenWait, waitSql, type WaitRow } from './why-sql.ts';
 import { beginningSql, INPUT_SQL, PERSON_SQL, sessionNamesSql, sessionTitle, type NamesRow } from './words.ts';
@@ -29,6 +30,7 @@ export type LockedSession = Omit<SessionDetails, 'contextWindow' | 'apiQueueMode
 /** Both parts of it, from a row of `holdfast.sessions`. */
 const LOCKED = raw(`${FACTS} as facts, json_build_object(
     'lock', case when s.owner is not null then json_build_object('holder', s.owner, 'until', ${isoSql('s.lease_expires_at')}) end,
+    'isConfined', ${isConfinedSql('s')},
     'tags', coalesce((select i.tags from holdfast.inbox i where i.session_id = s.id order by i.seq desc limit 1), '{}'),
     'failure', (select case when t.status in ('failed', 'timedOut') then json_build_object('turnId', t.id, 'error', t.error, 'since', ${isoSql('t.ended_at')}) end
       from holdfast.turns t where t.session_id = s.id order by t.id desc limit 1)) as rest, ${sessionNamesSql('s')} as names,
@@ -42,6 +44,7 @@ interface LockedRow {
   facts: SessionFacts;
   rest: {
     lock: { holder: string; until: string } | null;
+    isConfined: boolean;
     tags: Tags;
     failure: { turnId: string; error: { code: string; message: string } | null; since: string } | null;
   };
@@ -50,11 +53,12 @@ interface LockedRow {
   words: { first: WordedInput; last: string | null; person: string | null } | null;
 }
 
-function toLocked({ facts, rest: { lock, tags, failure }, names, words }: LockedRow): LockedSession {
+function toLocked({ facts, rest: { lock, isConfined, tags, failure }, names, words }: LockedRow): LockedSession {
   return {
     ...facts,
     title: sessionTitle(names),
     lock: lock && { ...lock, title: titleOfWorker(lock.holder) },
+    isConfined,
     tags,
     failure: failure?.error ? toFailure(failure.error, failure) : null,
     firstWords: words === null ? null : wordsOfInput(words.first),

@@ -3,6 +3,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { NO_MODELS } from '../../tools/tool-call.ts';
 import { newId } from '../../../src/ids.ts';
 import { CRONS_PER_AGENT_MAX } from '../../../src/features/crons/store/crons.ts';
+import { canonicalSessionKey } from '../../../src/core/session-key.ts';
+import { buildNewSession } from '../../../src/kernel/sessions/sessions.ts';
 import { createCronTool } from '../../../src/features/crons/cron-tool.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { addCrons, changeCrons, removeCrons } from '../../rows/crons.ts';
@@ -22,6 +24,7 @@ shareAmongTests(async (onEnd) => {
   onEnd(() => made.drop());
   rig = made;
   recorded = recordedService({ config: configWith(), database: rig.database });
+  await recorded.service.inbox.ensureSession(buildNewSession(canonicalSessionKey('agent:main:main')));
   tool = createCronTool(recorded.service);
 });
 

@@ -422,10 +422,15 @@ describe('a turn that waits for a batch of the provider', () => {
 
   test('refuses a reset until it is stopped, and then a new transcript begins (G15)', async () => {
     await parked('reset');
-    expect(await resetSession(rig.database, 'agent:main:reset', null)).toMatchObject({ kind: 'running' });
+    expect(await resetSession(rig.database, 'agent:main:reset', { idempotency: null, isTrusted: true })).toMatchObject({
+      kind: 'running',
+    });
     await abortSession(rig, { sessionKey: 'agent:main:reset', keepQueued: true });
     await worker.run('reset');
-    expect(await resetSession(rig.database, 'agent:main:reset', null)).toMatchObject({ kind: 'ok', transcriptNo: 2 });
+    expect(await resetSession(rig.database, 'agent:main:reset', { idempotency: null, isTrusted: true })).toMatchObject({
+      kind: 'ok',
+      transcriptNo: 2,
+    });
   });
 
   test('lets a compaction wait for its end', async () => {

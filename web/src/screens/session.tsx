@@ -119,6 +119,8 @@ function SessionFacts({ session }: { session: Session }): ReactElement {
         Waiting: `${countText(session.waitingMessages)} messages, ${countText(session.systemEvents)} system events`,
         Active: <Age at={session.updatedAt} />,
         Tags: Object.keys(session.tags).length > 0 && <Tags tags={session.tags} />,
+        Confined:
+          session.isConfined && 'A key for a part of the service has sent something: its agent reaches nothing else',
         Parent: session.parentKey !== null && <KeyLink sessionKey={session.parentKey} />,
         Subagents: (
           <Link to="/sessions/$key/family" params={{ key: session.key }}>

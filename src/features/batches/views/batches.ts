@@ -22,12 +22,12 @@ import type { Scope } from '../../../core/scope.ts';
 import { listOf } from '../../../database/list-of.ts';
 import { LIVE_SQL } from '../../../kernel/views/why-sql.ts';
 import { viewQuery } from '../../../database/literal-query.ts';
-import { seenByOwner } from '../../../kernel/views/scope.ts';
+import { rootOfOwner } from '../../../kernel/views/scope.ts';
 
-export const isBatchSeen = viewQuery({
-  name: 'is-batch-seen',
-  purpose: 'Whether a batch is inside of a scope.',
-  ...seenByOwner('batches'),
+export const findBatchRoot = viewQuery({
+  name: 'find-batch-root',
+  purpose: 'Read the root of a batch.',
+  ...rootOfOwner('batches'),
 });
 
 const MICROS = 1_000_000;

@@ -22,7 +22,7 @@ import { readResponse } from '../read-response.ts';
 import {
   buildIdentity,
   conversationTarget,
-  findMissingResponse,
+  findResponsePlace,
   removeResponse,
   findResponse,
   readState,
@@ -99,7 +99,7 @@ const text = z.string().optional();
 
 const getResponse = defineRoute({
   operationId: 'getResponse',
-  belongs: findMissingResponse,
+  belongs: findResponsePlace,
   method: 'GET',
   path: '/v1/responses/{responseId}',
   summary: 'A response, or its events from the beginning or after a given event',
@@ -123,7 +123,7 @@ const getResponse = defineRoute({
 
 const deleteResponse = defineRoute({
   operationId: 'deleteResponse',
-  belongs: findMissingResponse,
+  belongs: findResponsePlace,
   method: 'DELETE',
   path: '/v1/responses/{responseId}',
   summary: 'Hide a response; its messages stay in the session',
@@ -146,7 +146,7 @@ const deleteResponse = defineRoute({
 
 const cancelResponse = defineEffect({
   operationId: 'cancelResponse',
-  belongs: findMissingResponse,
+  belongs: findResponsePlace,
   path: '/v1/responses/{responseId}/cancel',
   summary: 'Abort the turn of a response',
   isLong: true,

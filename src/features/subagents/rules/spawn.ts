@@ -75,11 +75,11 @@ export function planSpawn(
   { requesterId, agent, settings }: { requesterId: string; agent: SpawnedAgent | null; settings: SpawnSettings },
 ): { kind: 'planned'; plan: SpawnPlan } | FieldRefusal {
   const agentId = request.agentId ?? requesterId;
+  // First, so that the words are the same whether there is such an agent.
   if (!mayBeSpawned(agentId, requesterId, settings)) {
     const allowed = [requesterId, ...settings.allowAgents].join(', ');
     return refused('agentId', `${JSON.stringify(agentId)} must not be spawned from this agent; allowed: ${allowed}`);
   }
-  // After what is allowed, so that no refusal says which other agents there are (G44).
   if (agent === null) return refused('agentId', `the agent ${JSON.stringify(agentId)} is not in the configuration`);
   const model = request.model ?? agent.model ?? null;
   const fault = model === null ? null : agent.modelFault(model);

@@ -8,6 +8,7 @@
 // cannot end, begin or be retried in between.
 import { buildAfter, mergeAll, ringSql, type RungColumns } from '../../queue/rings.ts';
 import type { Committed } from '../../queue/after-commit.ts';
+import { chooseRoute, type InboundMessage, OPERATOR_FIELDS } from '../../../core/inbound.ts';
 import type { MessageId, SessionId } from '../../../core/ids.ts';
 import { parseKeepingIntegers } from '../../../core/json.ts';
 import type { Database } from '../../../database/database.ts';
@@ -35,6 +36,8 @@ export type RetryResult =
 export interface RetryRequest {
   /** In place of what its messages say; null: they wait again as they are. */
   text?: string | null;
+  /** True: the text is of a caller that sees a part of the service. */
+  isConfined?: boolean;
   idempotency?: KeyedRequest | null;
 }
 
@@ -80,7 +83,7 @@ export function retryTurn(
 async function retryLocked(
   tx: Transaction,
   turnId: string,
-  { text = null, idempotency = null }: RetryRequest,
+  { text = null, isConfined = false, idempotency = null }: RetryRequest,
 ): Promise<Committing<Committed<RetryResult>>> {
   void lockForRetry(tx, turnId);
   const [turn, failed] = await Promise.all([readRetriedTurn(tx, turnId), readFailedInputs(tx, turnId)]);
@@ -91,7 +94,7 @@ async function retryLocked(
   const way = decideRetry(turn, failed, text !== null);
   if (way === 'conflict' || way === 'fixed') return { kind: way };
   const { sessionId } = turn;
-  const again = text === null ? failed : failed.slice(-1).map((input) => withText(input, text));
+  const again = text === null ? failed : failed.slice(-1).map((input) => withText(input, { text, isConfined }));
   const copies = way === 'moved-on' ? again.map((input) => copyInput(sessionId, input)) : [];
   const messageIds = (way === 'moved-on' ? copies : failed).map(({ id }) => id);
   const undone = way === 'last' ? undoTurn(tx, turnId) : undefined;
@@ -125,10 +128,13 @@ function decideRetry(
   return turn.isFree && !turn.hasLater ? 'last' : 'moved-on';
 }
 
-/** The input with another text; all else that it asks for stays. */
-function withText(input: FailedInput, text: string): FailedInput {
-  const body = parseKeepingIntegers(input.body) as object;
-  return { ...input, body: JSON.stringify({ ...body, text }) };
+/** The input with another text; all else stays. That of a confined caller is not of its sender, nor for its chat. */
+function withText(input: FailedInput, { text, isConfined }: { text: string; isConfined: boolean }): FailedInput {
+  const body = { ...(parseKeepingIntegers(input.body) as InboundMessage), text };
+  if (!isConfined) return { ...input, body: JSON.stringify(body) };
+  for (const field of ['sender', 'channel', ...OPERATOR_FIELDS] as const) delete body[field];
+  body.isConfined = true;
+  return { ...input, body: JSON.stringify(body), route: chooseRoute(body, []) };
 }
 
 function copyInput(sessionId: SessionId, { id, kind, body, route, mode }: FailedInput): PutInput {
@@ -142,10 +148,11 @@ function buildEvent(sessionId: SessionId, { id, seq, kind, status }: FailedInput
 
 export const lockForRetry = literalQuery({
   name: 'lock-for-retry',
-  purpose: 'Lock the session of a turn.',
+  purpose: 'Lock the session of a turn, and confine it if the turn has confined messages: a reset may have ended that.',
   locking: 'The session row.',
-  text: `select from holdfast.sessions s
-where s.id = (select t.session_id from holdfast.turns t where t.id = $1) for no key update`,
+  text: `update holdfast.sessions s
+set is_confined = s.is_confined or exists (select from holdfast.inbox i where i.turn_id = $1 and i.body ->> 'isConfined' = 'true')
+where s.id = (select t.session_id from holdfast.turns t where t.id = $1)`,
   values: (turnId: string) => [turnId],
 });
 
