@@ -142,7 +142,6 @@ const WITH_OTHER_SENDERS = [
   // It is composed of the questions that are registered.
   'src/kernel/queue/work-watch.ts',
   // Pages of lists: one of several texts is sent, by the filter.
-  'src/kernel/views/messages.ts',
   'src/kernel/views/transcript.ts',
   'src/kernel/views/waiting.ts',
 ];

@@ -34,8 +34,8 @@ export function unauthorized(): Problem {
 }
 
 /**
- * The answer to a token that is not valid. It counts as no wrong key: nobody guesses a signature,
- * and the pages of many people have tokens that end, behind one address.
+ * The answer to a token that is not valid. It does not count as a wrong key: a signature cannot be
+ * guessed, and behind one address the tokens of many pages end.
  */
 export function invalidToken(): Problem {
   return new Problem(

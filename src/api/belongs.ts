@@ -4,7 +4,7 @@
 import { DEFAULT_CHANNEL, type InboundMessage, OPERATOR_FIELDS } from '../core/inbound.ts';
 import { EVERYTHING, holdsAgent, isInside, type Scope, wholeAgents } from '../core/scope.ts';
 import type { ViewDatabase } from '../database/page.ts';
-import { type FindRoot, findRootOf } from '../kernel/views/scope.ts';
+import { findRoot, findRootOf, type ItemKind } from '../kernel/views/scope.ts';
 import type { Principal } from './key-ring.ts';
 import { type PathValues, parseSessionKey } from './parse-json.ts';
 import { notFound, Problem } from './problem.ts';
@@ -37,16 +37,21 @@ type Place = 'public' | 'self' | 'list' | 'session' | 'agent' | 'agents' | 'serv
 export type Belongs = Place | readonly [Place, ...Place[]];
 
 /** The thing with the id in the path. */
-export function item(noun: string, find: FindRoot, parameter: keyof PathValues = 'id'): FindPlace {
+export function item(kind: ItemKind, parameter: keyof PathValues = 'id'): FindPlace {
   return async ({ params }, scope, db) => {
     const id = String(params[parameter]);
-    const root = await find(db, id);
-    if (isInside(scope, root)) return root;
-    throw notFound(`${noun} ${id}`);
+    return requireInside(scope, await findRoot(db, kind, id), `${kind} ${id}`);
   };
 }
 
-const itsSession = item('session', async (db, key) => (await findRootOf(db, key)) ?? key, 'key');
+/** The root; throws that there is no such thing if the scope does not have it. */
+function requireInside(scope: Scope, root: string | null, what: string): string {
+  if (root !== null && isInside(scope, root)) return root;
+  throw notFound(what);
+}
+
+const itsSession: FindPlace = async ({ params: { key = '' } }, scope, db) =>
+  requireInside(scope, (await findRootOf(db, key)) ?? key, `session ${key}`);
 
 /** The session that a field of the body names, if it names one. */
 export function sessionIn(field: string): FindPlace {

@@ -106,14 +106,43 @@ export async function growingReads(client: PoolClient, text: string, values: unk
   return reads.filter(({ table }) => GROWING.includes(table ?? ''));
 }
 
+/** The statement with the plan that it has for every value. */
+export async function prepareForAll(client: PoolClient, { text, values }: { text: string; values: unknown[] }) {
+  await client.query(`set plan_cache_mode = force_generic_plan; deallocate all; prepare for_all as ${text}`);
+  const literals = values.map((value) => {
+    if (value === null) return 'null';
+    // The text of a time in JSON is one that PostgreSQL reads.
+    const word = typeof value === 'string' ? value : JSON.stringify(value).replaceAll('"', '');
+    return client.escapeLiteral(Array.isArray(value) ? `{${value.join(',')}}` : word);
+  });
+  return { text: `execute for_all (${literals.join(', ')})`, values: [] };
+}
+
 /** Makes a scope of ten sessions whose keys begin so, as if it had been there before them. */
 export async function giveScope(rig: StoreRig, prefix: string): Promise<void> {
   await rig.rows(`insert into holdfast.scopes (prefix) values ('${prefix}')`);
   await rig.rows(`update holdfast.sessions set scope = (select id from holdfast.scopes) where key ~ '^${prefix}.$'`);
-  for (const table of ['turns', 'inbox', 'deliveries', 'events', 'search_texts']) {
+  await copyScopes(rig);
+}
+
+/** Makes ten longer beginnings of it, of more than half of the sessions. The ids of their turns, newest first. */
+export async function divideScope(rig: StoreRig, prefix: string): Promise<string[]> {
+  await rig.rows(`insert into holdfast.scopes (prefix) select '${prefix}' || n from generate_series(0, 9) as n`);
+  await rig.rows(`update holdfast.sessions s set scope = c.id from holdfast.scopes c
+    where c.prefix = left(s.key, ${prefix.length + 1})`);
+  await copyScopes(rig);
+  const turns = await rig.rows('select id from holdfast.turns where scope is not null order by id desc');
+  return turns.map(({ id }: { id: string }) => id);
+}
+
+async function copyScopes(rig: StoreRig): Promise<void> {
+  for (const table of ['turns', 'inbox', 'deliveries', 'events', 'search_texts', 'turn_scores']) {
     await rig.rows(`update holdfast.${table} x set scope = s.scope from holdfast.sessions s
       where s.id = x.session_id and s.scope is not null`);
   }
+  // Each is of the turn with its number.
+  await rig.rows(`update holdfast.dead_letters x set scope = t.scope from holdfast.turns t
+    where right(t.id::text, 12) = right(x.id::text, 12) and t.scope is not null`);
   await rig.rows('vacuum analyze');
 }
 
@@ -152,7 +181,9 @@ interface PlanNode {
 }
 
 function readsOf(plan: PlanNode): { node: string; table: string | undefined; index: string | undefined }[] {
-  const own = { node: plan['Node Type'], table: plan['Relation Name'], index: plan['Index Name'] };
+  // A bitmap of rows is made by the index scan below.
+  const bitmap = plan['Node Type'] === 'Bitmap Heap Scan' ? plan.Plans?.find((node) => 'Index Name' in node) : null;
+  const own = { node: plan['Node Type'], table: plan['Relation Name'], index: (bitmap ?? plan)['Index Name'] };
   return [own, ...(plan.Plans ?? []).flatMap(readsOf)];
 }
 

@@ -10,7 +10,6 @@ import { requireFound, notFound } from '../problem.ts';
 import { defineRoute, defineList, type Route } from '../route.ts';
 import { countText, offsetText } from '../../contract/queries.ts';
 import { item } from '../belongs.ts';
-import { findTurnRoot } from '../../kernel/views/scope.ts';
 
 const ENTRIES_DEFAULT = 100;
 
@@ -101,7 +100,7 @@ const getPart = defineRoute({
 
 const getTurnEntries = defineList({
   operationId: 'listTurnEntries',
-  belongs: item('turn', findTurnRoot),
+  belongs: item('turn'),
   path: '/v1/turns/{id}/entries',
   summary: 'The entries of a turn, oldest first, also those that the model no longer sees',
   filter: { partChars },

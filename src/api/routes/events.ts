@@ -26,7 +26,6 @@ import { listText, sessionKeyText } from '../../contract/queries.ts';
 import type { ApiServices } from '../services.ts';
 import { item } from '../belongs.ts';
 import { hideNames } from '../hide-names.ts';
-import { findTurnRoot } from '../../kernel/views/scope.ts';
 
 const EVENT_ID = /^\d{1,18}$/;
 const READ_MS_MAX = 5_000;
@@ -41,7 +40,7 @@ const lastIdHeader = { 'Last-Event-ID': 'Resume after this event' };
 const getTurnEvents = defineRoute({
   operationId: 'streamTurnEvents',
   token: { may: 'read', session: 'turn' },
-  belongs: item('turn', findTurnRoot),
+  belongs: item('turn'),
   method: 'GET',
   path: '/v1/turns/{id}/events',
   summary: 'The events of one turn from its start, until it has ended',

@@ -18,7 +18,6 @@ import { listWaiting } from '../../kernel/views/waiting.ts';
 import { listAnswer, parsePageRequest } from '../cursor.ts';
 import { waitReason, waitingList } from '../../contract/waiting.ts';
 import { item } from '../belongs.ts';
-import { findMessageRoot } from '../../kernel/views/scope.ts';
 
 /**
  * Longer than the store tries again by itself, so that its own error comes first and says what is
@@ -106,7 +105,7 @@ const getMessages = defineList({
 const getMessage = defineRead({
   operationId: 'getMessage',
   token: { may: 'read', session: 'message', shows: TOKEN_VIEWS.message },
-  belongs: item('message', findMessageRoot),
+  belongs: item('message'),
   path: '/v1/messages/{id}',
   summary: 'One message and its outcome',
   shows: { description: 'The message', schema: message },

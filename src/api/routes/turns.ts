@@ -27,7 +27,6 @@ import { scoreText } from '../../contract/scores.ts';
 import { TOKEN_VIEWS } from '../../contract/token-views.ts';
 import { listedTurn, turn } from '../../contract/views.ts';
 import { item } from '../belongs.ts';
-import { findTurnRoot } from '../../kernel/views/scope.ts';
 
 /** What chooses turns, in a list and in a count. */
 const turnQuery = {
@@ -123,7 +122,7 @@ export function toTurnFilter(query: Partial<z.output<z.ZodObject<typeof turnQuer
 const getTurn = defineRead({
   operationId: 'getTurn',
   token: { may: 'read', session: 'turn', shows: TOKEN_VIEWS.turn },
-  belongs: item('turn', findTurnRoot),
+  belongs: item('turn'),
   path: '/v1/turns/{id}',
   summary: 'One turn with all its steps',
   shows: { description: 'The turn', schema: turn },
@@ -133,7 +132,7 @@ const getTurn = defineRead({
 
 const getInputs = defineRead({
   operationId: 'getTurnInputs',
-  belongs: item('turn', findTurnRoot),
+  belongs: item('turn'),
   path: '/v1/turns/{id}/inputs',
   summary: 'What a turn answers: its messages, each with its cause, and the system events in its prompt',
   shows: { description: 'The messages and system events', schema: turnInputs },
@@ -143,7 +142,7 @@ const getInputs = defineRead({
 
 const getRequest = defineRead({
   operationId: 'getModelRequest',
-  belongs: item('turn', findTurnRoot),
+  belongs: item('turn'),
   path: '/v1/turns/{id}/requests/{n}',
   summary: 'The exact model request of one call of a turn',
   shows: { description: 'The request, with the origin and trust of its parts', schema: modelRequest },
@@ -153,7 +152,7 @@ const getRequest = defineRead({
 
 const getToolCall = defineRead({
   operationId: 'getToolCall',
-  belongs: item('turn', findTurnRoot),
+  belongs: item('turn'),
   path: '/v1/turns/{id}/tools/{callId}',
   summary: 'One tool call with its arguments and its result',
   shows: { description: 'The call', schema: toolCallDetail },
@@ -163,7 +162,7 @@ const getToolCall = defineRead({
 
 const abort = defineEffect({
   operationId: 'abortTurn',
-  belongs: item('turn', findTurnRoot),
+  belongs: item('turn'),
   path: '/v1/turns/{id}/abort',
   summary: 'Abort a turn; the waiting messages of its session stay',
   answers: { 200: { description: 'Whether it was running', schema: turnAborted } },

@@ -8,7 +8,7 @@ import type { Database } from '../../database/database.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import type { Scope } from '../../core/scope.ts';
-import { isSeenText } from '../../database/scope-sql.ts';
+import { newestText } from '../../database/scope-sql.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { readSnapshots } from '../../kernel/sessions/snapshots.ts';
 import type { AgentView } from './contract.ts';
@@ -28,12 +28,16 @@ export const countByAgent = viewQuery({
   purpose:
     'Count crons and the newest sessions of a scope ($2) by agent. Sessions that lists leave out are not counted.',
   text: `with newest as materialized (
-  select agent_id from holdfast.sessions s where ${LISTED_SQL} and ${isSeenText('$2', 's.scope')} order by s.id desc limit ${SESSIONS_MAX + 1}
+  ${newestText(
+    { prefixes: '$2', column: 's.scope', max: SESSIONS_MAX },
+    (condition, limit) =>
+      `select agent_id from holdfast.sessions s where ${LISTED_SQL} and ${condition} order by s.id desc limit ${limit}`,
+  )}
 )
 select a.id, json_build_object('total', (select count(*) from holdfast.crons c where c.agent_id = a.id),
     'enabled', (select count(*) from holdfast.crons c where c.agent_id = a.id and c.is_enabled)) as crons,
   json_build_object('count', (select count(*) from newest where newest.agent_id = a.id),
-    'isCapped', (select count(*) > ${SESSIONS_MAX} from newest)) as sessions
+    'isCapped', (select coalesce(bool_or(is_last), false) from newest)) as sessions
 from unnest($1::text[]) as a (id)`,
   values: (ids: string[], scope: Scope) => [ids, scope],
   answer: (counts: AgentCounts[]) => counts,

@@ -8,7 +8,6 @@ import { approvals } from './views.ts';
 import { item } from '../../api/belongs.ts';
 import type { Principal } from '../../api/key-ring.ts';
 import { EVERYTHING } from '../../core/scope.ts';
-import { findApprovalRoot } from './views.ts';
 
 const getApprovals = defineList({
   operationId: 'listApprovals',
@@ -23,7 +22,7 @@ const getApprovals = defineList({
 
 const getApproval = defineRead({
   operationId: 'getApproval',
-  belongs: item('approval', findApprovalRoot),
+  belongs: item('approval'),
   path: '/v1/approvals/{id}',
   summary: 'A request for an approval, with what would run',
   shows: { description: 'The request', schema: approval },
@@ -40,7 +39,7 @@ async function findApproval(context: ApiContext, id: string): Promise<ApprovalVi
 const decision = (verb: 'approve' | 'deny', status: 'approved' | 'denied', effect: string): Route =>
   defineEffect({
     operationId: `${verb}Approval`,
-    belongs: item('approval', findApprovalRoot),
+    belongs: item('approval'),
     path: `/v1/approvals/{id}/${verb}`,
     summary: `${verb === 'approve' ? 'Approve' : 'Deny'} a tool call that waits. The first decision holds; ${effect}`,
     body: approvalNote,

@@ -7,14 +7,6 @@ import { sessionNamesSql, sessionTitle, type NamesRow } from '../../kernel/views
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { HOLDS_CALL_SQL } from './store/approvals.ts';
 import { showCall, type ApprovalStatus } from './rules.ts';
-import { viewQuery } from '../../database/literal-query.ts';
-import { rootOfSession } from '../../kernel/views/scope.ts';
-
-export const findApprovalRoot = viewQuery({
-  name: 'find-approval-root',
-  purpose: 'Read the root of an approval.',
-  ...rootOfSession('approvals'),
-});
 
 type ApprovalRow = Omit<ApprovalView, 'shown' | 'title' | 'sessionTitle'> & { folder: string; names: NamesRow };
 

@@ -23,7 +23,6 @@ import * as schemas from './contract.ts';
 import { answerLines, answerList } from './answer-submission.ts';
 import { EVERYTHING } from '../../core/scope.ts';
 import { item } from '../../api/belongs.ts';
-import { findBatchRoot } from './views/batches.ts';
 
 /** The largest JSON body of a batch; lines have a limit of their own. */
 const JSON_BYTES_MAX = 16_777_216;
@@ -83,7 +82,7 @@ const getBatches = defineList({
 
 const getBatch = defineRead({
   operationId: 'getBatch',
-  belongs: item('batch', findBatchRoot),
+  belongs: item('batch'),
   path: '/v1/batches/{id}',
   summary: 'One batch with its progress',
   shows: { description: 'The batch', schema: schemas.batch },
@@ -92,7 +91,7 @@ const getBatch = defineRead({
 
 const changeBatch = defineRoute({
   operationId: 'updateBatch',
-  belongs: item('batch', findBatchRoot),
+  belongs: item('batch'),
   method: 'PATCH',
   path: '/v1/batches/{id}',
   summary: 'Change settings of a batch that has not ended',
@@ -109,7 +108,7 @@ const changeBatch = defineRoute({
 
 const removeBatch = defineRoute({
   operationId: 'deleteBatch',
-  belongs: item('batch', findBatchRoot),
+  belongs: item('batch'),
   method: 'DELETE',
   path: '/v1/batches/{id}',
   summary: 'Delete an ended batch with its items; the sessions of its items stay',
@@ -122,7 +121,7 @@ const removeBatch = defineRoute({
 
 const getItems = defineList({
   operationId: 'listBatchItems',
-  belongs: item('batch', findBatchRoot),
+  belongs: item('batch'),
   path: '/v1/batches/{id}/items',
   summary: 'The items of a batch, in input order',
   filter: schemas.itemFilter,
@@ -136,7 +135,7 @@ const getItems = defineList({
 
 const getResults = defineRoute({
   operationId: 'getBatchResults',
-  belongs: item('batch', findBatchRoot),
+  belongs: item('batch'),
   method: 'GET',
   path: '/v1/batches/{id}/results',
   summary: 'The results of a batch as lines, in input order, also while it runs',
@@ -175,7 +174,7 @@ function commandRoute<Body extends z.ZodType = NoFields>(spec: {
   const path = `/v1/batches/{id}/${spec.verb}` as '/v1/batches/{id}/pause';
   return defineEffect<typeof path, { batchId: string }, NoFields, Body>({
     operationId: spec.operationId,
-    belongs: item('batch', findBatchRoot),
+    belongs: item('batch'),
     path,
     summary: spec.summary,
     ...(spec.body === undefined ? {} : { body: spec.body }),

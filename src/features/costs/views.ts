@@ -3,7 +3,7 @@
 import type { TopCosts, UsageItem } from '../../contract/costs.ts';
 import type { Tags } from '../../core/input-options.ts';
 import { wholeAgents, type Scope } from '../../core/scope.ts';
-import { isSeenText } from '../../database/scope-sql.ts';
+import { isSeenText, newestText } from '../../database/scope-sql.ts';
 import type { UsageGroup, UsageStep } from '../../core/prices.ts';
 import {
   SUMMED_SQL,
@@ -116,9 +116,12 @@ export const viewTopCosts = viewQuery({
   purpose:
     'Read the turns, sessions and crons with the highest costs, `limit` ($3) of each, among the newest 10,000 turns that started at `from` ($2) or later, have the tags, and are inside of a scope ($5); their ids are at least $1.',
   text: `with newest as materialized (
-  select t.id, t.session_id, t.kind, t.model, t.started_at, coalesce(t.cost_micros, 0) as cost_micros, t.is_simulated
-  from holdfast.turns t where t.id >= $1 and ($4::jsonb is null or t.tags @> $4)
-    and ${isSeenText('$5', 't.scope')} order by t.id desc limit ${TURNS_READ_MAX}
+  ${newestText(
+    { prefixes: '$5', column: 't.scope', max: TURNS_READ_MAX },
+    (condition, limit) =>
+      `select t.id, t.session_id, t.kind, t.model, t.started_at, coalesce(t.cost_micros, 0) as cost_micros, t.is_simulated
+    from holdfast.turns t where t.id >= $1 and ($4::jsonb is null or t.tags @> $4) and ${condition} order by t.id desc limit ${limit}`,
+  )}
 ),
 recent as materialized (select * from newest where started_at >= $2),
 paid as materialized (select * from recent where cost_micros > 0),
@@ -145,7 +148,7 @@ select
   coalesce((select json_agg(json_build_object('names', ${NAMES_SQL}, 'turns', turns, ${COST}) order by cost_micros desc, session_id) from top_sessions), '[]') as sessions,
   coalesce((select json_agg(json_build_object('id', cron_id, 'name', (select c.name from holdfast.crons c where c.id = cron_id),
     'turns', turns, ${COST}) order by cost_micros desc, cron_id) from top_crons), '[]') as crons,
-  (select count(*)::int from recent) as "turnsRead", (select count(*) = ${TURNS_READ_MAX} and bool_and(started_at >= $2) from newest) as "isCapped",
+  (select count(*)::int from recent) as "turnsRead", (select coalesce(bool_or(is_last), false) and bool_and(started_at >= $2) from newest) as "isCapped",
   (select coalesce(bool_or(is_simulated), false) from recent) as simulated`,
   values: ({ from, limit, tags, scope }: { from: Date; limit: number; tags?: Tags | undefined; scope: Scope }) => [
     // Ids begin with the time at which they were made, by a clock that may differ from that of the

@@ -21,7 +21,6 @@ import {
   retryRequest,
 } from './contract.ts';
 import { item } from '../../api/belongs.ts';
-import { findTurnRoot } from '../../kernel/views/scope.ts';
 
 const groupKey = z.tuple([z.string(), z.string()]);
 
@@ -110,7 +109,7 @@ async function submitPaced(
 
 const retry = defineEffect({
   operationId: 'retryTurn',
-  belongs: item('turn', findTurnRoot),
+  belongs: item('turn'),
   path: '/v1/turns/{id}/retry',
   summary:
     'Retry a turn that did not succeed: its messages are queued again, or, with a text, one new message takes their place',

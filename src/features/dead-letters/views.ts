@@ -16,7 +16,7 @@ import { failureStep } from '../../core/failure.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import type { Scope } from '../../core/scope.ts';
-import { isSeenText, labelsSql } from '../../database/scope-sql.ts';
+import { seenRowsText } from '../../database/scope-sql.ts';
 
 /** Which letters are listed. */
 export interface DeadLetterFilter {
@@ -33,7 +33,13 @@ const TREND_HOURS = 24;
  */
 const CLOCK_SLACK = '1 hour';
 
-const groupsSql = (condition: string): string => `select g.*, (
+const LETTERS_SQL = seenRowsText('$6', 'dead_letters');
+
+export const readLetterGroups = viewQuery({
+  name: 'dead-letter-groups',
+  purpose:
+    'Read a page of the groups of letters of a scope ($6) in a state ($1), each with its newest letters. $2: with this code. $3 and $4: after this kind and code.',
+  text: `select g.*, (
   select json_agg(json_build_object('id', l.id, 'kind', l.kind, 'sessionKey', s.key, 'names', case when s.id is not null then ${sessionNamesSql('s')} end,
     'turn', (select json_build_object('kind', t.kind, 'input', ${firstInputSql('t.id')}) from holdfast.turns t where t.id = l.turn_id),
     'delivery', (select json_build_object('type', d.payload ->> 'type', 'text', ${beginningSql("d.payload ->> 'text'")}) from holdfast.deliveries d
@@ -41,30 +47,19 @@ const groupsSql = (condition: string): string => `select g.*, (
     'code', l.code, 'reason', l.reason, 'state', l.state, 'createdAt', ${isoSql('l.created_at')}, 'settledAt', ${isoSql('l.settled_at')})
     order by l.id desc)
   from (
-    select * from holdfast.dead_letters where state = $1 and kind = g.kind and code = g.code and ${condition} order by id desc limit ${LETTERS_OF_GROUP_MAX}
+    select * from ${LETTERS_SQL} as own where state = $1 and kind = g.kind and code = g.code order by id desc limit ${LETTERS_OF_GROUP_MAX}
   ) as l left join lateral (select * from holdfast.sessions where id = l.session_id limit 1) as s on true
 ) as letters
 from (
   select l.kind, l.code, count(*)::int as count, ${isoSql('min(l.created_at)')} as "firstAt", ${isoSql('max(l.created_at)')} as "lastAt"
-  from holdfast.dead_letters l
-  where l.state = $1 and ${condition} and ($2::text is null or l.code = $2) and ($3::text is null or (l.kind, l.code) > ($3, $4))
+  from ${LETTERS_SQL} as l
+  where l.state = $1 and ($2::text is null or l.code = $2) and ($3::text is null or (l.kind, l.code) > ($3, $4))
   group by l.kind, l.code order by l.kind, l.code limit $5
-) as g order by g.kind, g.code`;
-
-export const readLetterGroups = viewQuery({
-  name: 'dead-letter-groups',
-  purpose:
-    'Read a page of the groups of letters in a state ($1), each with its newest letters. $2: with this code. $3 and $4: after this kind and code.',
-  text: groupsSql('true'),
-  values: (page: readonly unknown[]) => page,
-  answer: (rows: GroupRow[]) => rows,
-});
-
-export const readSeenLetterGroups = viewQuery({
-  name: 'seen-letter-groups',
-  purpose: 'The same of the letters that a scope ($6) sees, by its index.',
-  text: groupsSql(`scope = any (array(${labelsSql('$6')}))`),
-  values: (page: readonly unknown[], scope: readonly string[]) => [...page, scope],
+) as g order by g.kind, g.code`,
+  values: ({ state, code = null, scope }: DeadLetterFilter, page: PageRequest) => {
+    const [afterKind, afterCode] = page.after === null ? [null, null] : (JSON.parse(page.after) as [string, string]);
+    return [state, code, afterKind, afterCode, page.limit + 1, scope];
+  },
   answer: (rows: GroupRow[]) => rows,
 });
 
@@ -73,13 +68,11 @@ export const readSeenLetterGroups = viewQuery({
  */
 export async function listDeadLetterGroups(
   db: ViewDatabase,
-  { state, code = null, scope }: DeadLetterFilter,
+  filter: DeadLetterFilter,
   page: PageRequest,
 ): Promise<Page<DeadLetterGroupView>> {
-  const [afterKind, afterCode] = page.after === null ? [null, null] : (JSON.parse(page.after) as [string, string]);
-  const values = [state, code, afterKind, afterCode, page.limit + 1];
-  const groups = scope === null ? await readLetterGroups(db, values) : await readSeenLetterGroups(db, values, scope);
-  const trendOf = await readTrends(db, state, groups, scope);
+  const groups = await readLetterGroups(db, filter, page);
+  const trendOf = await readTrends(db, filter, groups);
   const shown = groups.map((group): DeadLetterGroupView => ({
     ...group,
     nextStep: failureStep(group.code),
@@ -109,22 +102,22 @@ const FIRST_HOUR_SQL = `date_trunc('hour', clock_timestamp(), 'UTC') - interval 
 export const readTrends = viewQuery({
   name: 'dead-letter-trends',
   purpose:
-    'Count the letters of some groups in each of the last 24 hours. The ids begin with their time, so only the letters of these hours are read, by the primary key.',
+    'Count the letters of some groups in each of the last 24 hours. The ids begin with their time, so only the letters of these hours are read, by an index of the ids.',
   text: `with first_hour as materialized (
   select ${FIRST_HOUR_SQL} as at
 ),
 recent as materialized (
   select l.kind, l.code, floor(extract(epoch from l.created_at - (select at from first_hour)) / 3600)::int as hour, count(*)::int as count
-  from holdfast.dead_letters l
+  from ${seenRowsText('$4', 'dead_letters')} as l
   join unnest($2::text[], $3::text[]) as shown (kind, code) on shown.kind = l.kind and shown.code = l.code
-  where l.state = $1 and ${isSeenText('$4', 'l.scope')} and l.created_at >= (select at from first_hour)
+  where l.state = $1 and l.created_at >= (select at from first_hour)
     -- The first 48 bits of an id are the milliseconds of its time.
     and l.id >= (select (lpad(to_hex((extract(epoch from at - interval '${CLOCK_SLACK}') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid from first_hour)
   group by 1, 2, 3
 )
 select ${isoSql('(select at from first_hour)')} as "startsAt",
   coalesce((select json_agg(recent) from recent), '[]') as recent`,
-  values: (state: string, groups: readonly GroupName[], scope: Scope) => [
+  values: ({ state, scope }: DeadLetterFilter, groups: readonly GroupName[]) => [
     state,
     groups.map(({ kind }) => kind),
     groups.map(({ code }) => code),

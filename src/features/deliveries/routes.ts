@@ -2,8 +2,7 @@
 import { DELIVERY_STATUSES } from '../../core/statuses.ts';
 import { z } from 'zod';
 import { decideDelivery, whyUndecided, type DeliveryAction } from './decide.ts';
-import { EVERYTHING } from '../../core/scope.ts';
-import { countDeliveries, countDeliveriesInside, listDeliveries, viewDelivery, viewDeliveryDetails } from './views.ts';
+import { countDeliveries, listDeliveries, viewDelivery, viewDeliveryDetails } from './views.ts';
 import { parseSessionKey } from '../../api/parse-json.ts';
 import { conflict, requireFound } from '../../api/problem.ts';
 import { defineEffect, defineList, defineRead, type NoFields, type Route } from '../../api/route.ts';
@@ -11,7 +10,6 @@ import { describeList } from '../../contract/answers.ts';
 import { listText, nameText, searchText, sessionKeyText } from '../../contract/queries.ts';
 import { delivery, deliveryCount, deliveryDetails, discardRequest } from './contract.ts';
 import { item } from '../../api/belongs.ts';
-import { findDeliveryRoot } from './views.ts';
 
 const getDeliveries = defineList({
   operationId: 'listDeliveries',
@@ -52,14 +50,14 @@ const getCounts = defineRead({
   summary: 'The number of deliveries by status, and the age of the oldest one',
   shows: { description: 'One row for each status', schema: describeList(deliveryCount) },
   read: async ({ principal: { scope } }, { context: { views } }) => ({
-    items: await (scope === EVERYTHING ? countDeliveries(views) : countDeliveriesInside(views, scope)),
+    items: await countDeliveries(views, scope),
     nextCursor: null,
   }),
 });
 
 const getDelivery = defineRead({
   operationId: 'getDelivery',
-  belongs: item('delivery', findDeliveryRoot),
+  belongs: item('delivery'),
   path: '/v1/deliveries/{id}',
   summary: 'One delivery with its attempts',
   shows: { description: 'The delivery', schema: deliveryDetails },
@@ -78,7 +76,7 @@ function decisionRoute<Body extends z.ZodType = NoFields>(spec: {
   const path = `/v1/deliveries/{id}/${decision}` as '/v1/deliveries/{id}/redrive';
   return defineEffect<typeof path, object, NoFields, Body>({
     ...rest,
-    belongs: item('delivery', findDeliveryRoot),
+    belongs: item('delivery'),
     path,
     answers: {
       200: { description: 'The updated delivery', schema: delivery },

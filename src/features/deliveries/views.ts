@@ -12,15 +12,15 @@ import { lineOf } from '../../core/words.ts';
 import { sessionNamesSql, sessionTitle, type NamesRow } from '../../kernel/views/words.ts';
 import { isUuid } from '../../core/ids.ts';
 import { EVERYTHING, type Scope } from '../../core/scope.ts';
-import { isSeenSql, isSeenText, labelsSql } from '../../database/scope-sql.ts';
-import { filterRows, findAllIds, findIds, findTurns, type Filtered } from '../../kernel/views/find-things.ts';
-import { rootOfSession } from '../../kernel/views/scope.ts';
-
-export const findDeliveryRoot = viewQuery({
-  name: 'find-delivery-root',
-  purpose: 'Read the root of a delivery.',
-  ...rootOfSession('deliveries'),
-});
+import { isSeenText, newestText } from '../../database/scope-sql.ts';
+import {
+  filterRows,
+  findAllIds,
+  findIds,
+  findThings,
+  sessionIdSql,
+  type Filtered,
+} from '../../kernel/views/find-things.ts';
 
 export const readDeliveries = viewQuery({
   name: 'view-deliveries',
@@ -47,13 +47,13 @@ export function deliveryTitle({ type, text }: { type?: string | undefined; text?
   return lineOf(text) ?? type ?? 'delivery';
 }
 
-/** Deliveries, newest first. */
+/** Deliveries, newest first. A page may have fewer than its limit although another one follows. */
 export async function listDeliveries(
   db: ViewDatabase,
   filter: SeenDeliveries,
   page: PageRequest,
 ): Promise<Page<DeliveryView>> {
-  const { items: ids, next } = await findDeliveryIds(db, filter, page);
+  const { items: ids, next } = await findIds(db, await resolve(db, filter), page);
   return { items: await readDeliveries(db, ids), next };
 }
 
@@ -95,34 +95,34 @@ export async function viewDeliveryDetails(db: ViewDatabase, id: string): Promise
 /** A count stops here. */
 const COUNT_MAX = 10_000;
 
-export const countDeliveries = viewQuery({
-  name: 'count-deliveries',
-  purpose: `Count the deliveries of each status ($1) up to ${COUNT_MAX + 1}, with the time of the oldest.`,
-  text: `select status,
-  (select count(*)::int from (select from holdfast.deliveries d where d.status = wanted.status limit ${COUNT_MAX + 1}) as counted) as count,
-  (select ${isoSql('d.created_at')} from holdfast.deliveries d where d.status = wanted.status order by d.id limit 1) as "oldestAt"
-from unnest($1::text[]) with ordinality as wanted (status, n) order by n`,
-  values: () => [[...DELIVERY_STATUSES]],
-  answer: (counts: Omit<DeliveryCount, 'isCapped'>[]): DeliveryCount[] =>
-    counts.map((row) => ({ ...row, count: Math.min(row.count, COUNT_MAX), isCapped: row.count > COUNT_MAX })),
-});
-
 /** The most deliveries of a scope that are counted, the newest. */
 const SCOPED_COUNT_MAX = 50_000;
 
-export const countDeliveriesInside = viewQuery({
-  name: 'count-deliveries-inside',
-  purpose: `Count the deliveries of each status ($1) among the ${SCOPED_COUNT_MAX} newest of a scope ($2), with the time of the oldest.`,
+export const countDeliveries = viewQuery({
+  name: 'count-deliveries',
+  purpose: `Count the deliveries of each status ($1) up to ${COUNT_MAX + 1}, with the time of the oldest; of a scope ($2) among the newest.`,
   text: `with own as materialized (
-  select found.* from (${labelsSql('$2')}) as seen cross join lateral (
-    select d.id, d.status, d.created_at from holdfast.deliveries d where d.scope = seen.id order by d.id desc limit ${SCOPED_COUNT_MAX}
-  ) as found order by found.id desc limit ${SCOPED_COUNT_MAX}
+  ${newestText(
+    { prefixes: '$2', column: 'd.scope', max: SCOPED_COUNT_MAX },
+    (condition, limit) => `select d.id, d.status, d.created_at from holdfast.deliveries d
+    where $2::text[] is not null and ${condition} order by d.id desc limit ${limit}`,
+  )}
 )
-select wanted.status, count(own.id)::int as count, ${isoSql('min(own.created_at)')} as "oldestAt",
-  (select count(*) from own) = ${SCOPED_COUNT_MAX} as "isCapped"
-from unnest($1::text[]) with ordinality as wanted (status, n) left join own on own.status = wanted.status group by wanted.status, n order by n`,
-  values: (scope: readonly string[]) => [[...DELIVERY_STATUSES], scope],
-  answer: (counts: DeliveryCount[]) => counts,
+select status, (select count(*)::int from (
+    (select from holdfast.deliveries d where $2::text[] is null and d.status = wanted.status limit ${COUNT_MAX + 1})
+    union all (select from own where own.status = wanted.status limit ${COUNT_MAX + 1})) as counted) as count,
+  (select ${isoSql('oldest.created_at')} from (
+    (select d.id, d.created_at from holdfast.deliveries d where $2::text[] is null and d.status = wanted.status order by d.id limit 1)
+    union all (select own.id, own.created_at from own where own.status = wanted.status order by own.id limit 1)) as oldest) as "oldestAt",
+  (select coalesce(bool_or(own.is_last), false) from own) as "isCapped"
+from unnest($1::text[]) with ordinality as wanted (status, n) order by n`,
+  values: (scope: Scope) => [[...DELIVERY_STATUSES], scope],
+  answer: (counts: DeliveryCount[]): DeliveryCount[] =>
+    counts.map((row) => ({
+      ...row,
+      count: Math.min(row.count, COUNT_MAX),
+      isCapped: row.isCapped || row.count > COUNT_MAX,
+    })),
 });
 
 const CREDENTIAL_NAME = /secret|token|passw|authorization|apikey|api_key/i;
@@ -197,45 +197,31 @@ async function resolve(db: ViewDatabase, filter: SeenDeliveries): Promise<Filter
 
 /** Null: the text names nothing, and is searched for. */
 async function findNamed(db: ViewDatabase, text: string, scope: Scope): Promise<NamedDeliveries | null> {
-  const { ids: namedIds, turnIds, sessionIds } = await findTurns(db, text, scope);
+  const { ids: namedIds, turnIds, sessionIds } = await findThings(db, text, scope);
   const ids = await findDeliveriesOf(db, namedIds, turnIds, scope);
   // An id that names nothing finds nothing; texts are not searched for it.
   return isUuid(text) || ids.length + sessionIds.length > 0 ? { ids, sessionIds } : null;
 }
 
-/**
- * The ids of deliveries that a filter finds, newest first. A page may have fewer than its limit
- * although another one follows.
- */
-export async function findDeliveryIds(
-  db: ViewDatabase,
-  filter: SeenDeliveries,
-  page: PageRequest,
-): Promise<Page<string>> {
-  return findIds(db, await resolve(db, filter), page);
-}
-
 /** The ids of all deliveries of the service that a filter finds, oldest first, at most `limit`. */
 export async function listDeliveryIds(db: ViewDatabase, filter: DeliveryFilter, limit: number): Promise<string[]> {
-  return findAllIds(db, { filter: { ...filter, scope: EVERYTHING }, resolve }, limit);
+  return findAllIds(db, await resolve(db, { ...filter, scope: EVERYTHING }), limit);
 }
 
 /** The condition of the statuses. */
-function buildOrdered({ statuses }: DeliveryFilter): Sql[] {
-  if (statuses === undefined) return [];
-  // The index has the deliveries of one status, and not of several, in the order of their ids.
-  const [status, ...others] = statuses;
-  return [others.length === 0 ? sql`d.status = ${status}` : sql`d.status = any (${statuses}::text[])`];
+function buildOrdered({ statuses }: DeliveryFilter) {
+  return (
+    statuses && {
+      either: statuses.map((status) => sql`d.status = ${status}`),
+      all: sql`d.status = any (${statuses}::text[])`,
+    }
+  );
 }
 
 /** Those that leave few deliveries, which an index finds. */
 function buildFew({ sessionKey, turnId, scope }: SeenDeliveries, named: NamedDeliveries | null): Sql[] {
   const conditions: Sql[] = [];
-  if (sessionKey !== undefined) {
-    conditions.push(
-      sql`d.session_id = (select s.id from holdfast.sessions s where s.key = ${sessionKey} and ${isSeenSql(scope, 's.scope')})`,
-    );
-  }
+  if (sessionKey !== undefined) conditions.push(sql`d.session_id = ${sessionIdSql(sessionKey, scope)}`);
   if (turnId !== undefined) {
     conditions.push(sql`d.session_id = (select t.session_id from holdfast.turns t where t.id = ${turnId}::uuid)
       and d.turn_id = ${turnId}::uuid`);

@@ -8,7 +8,7 @@ import { acceptResult } from './use-cases.ts';
 import { isInside } from '../../core/scope.ts';
 import { parseToolCallId } from '../../core/tool-policy.ts';
 import type { FindPlace } from '../../api/belongs.ts';
-import { findTurnRoot } from '../../kernel/views/scope.ts';
+import { findRoot } from '../../kernel/views/scope.ts';
 import { listWaitingCalls, viewExternalCall } from './views.ts';
 
 const nameOf = (id: string): string => `call ${id} of an external tool. GET /v1/tool-calls lists those that wait`;
@@ -17,7 +17,7 @@ const missing = (id: string): Problem => notFound(nameOf(id));
 /** A call belongs to the session of its turn. */
 const itsTurn: FindPlace = async ({ params: { toolCallId: id = '' } }, scope, db) => {
   const turnId = parseToolCallId(id)?.turnId;
-  const root = turnId === undefined ? null : await findTurnRoot(db, turnId);
+  const root = turnId === undefined ? null : await findRoot(db, 'turn', turnId);
   if (isInside(scope, root)) return root;
   throw missing(id);
 };

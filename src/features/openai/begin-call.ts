@@ -28,7 +28,7 @@ import { findClientTurn, findKeyedMessage, readCallerCalls } from './views/turns
 import { sha256OfJson, idempotencyMismatch } from '../../api/idempotency-key.ts';
 import { isSessionSeen } from '../../api/belongs.ts';
 import { isInside, rootOfKey, type Scope } from '../../core/scope.ts';
-import { findRootOf, findMessageRoot, findTurnRoot } from '../../kernel/views/scope.ts';
+import { findRoot, findRootOf } from '../../kernel/views/scope.ts';
 import { fieldProblem, notFound, Problem } from '../../api/problem.ts';
 import type { ApiContext } from '../../api/context.ts';
 import type { AnyRequest } from '../../api/route.ts';
@@ -88,7 +88,7 @@ export async function beginCall(
   const known = await findKeyedMessage(context.views, keyed);
   if (known?.isEqual === false) throw idempotencyMismatch();
   // It may be that of a key with more, which this one replaces.
-  if (known !== null && !isInside(scope, await findMessageRoot(context.views, known.messageId)))
+  if (known !== null && !isInside(scope, await findRoot(context.views, 'message', known.messageId)))
     throw notFound('answer to this Idempotency-Key');
   if (known !== null) return { messageId: known.messageId, afterStep: 0, isReplay: true, ignored };
   const place =
@@ -243,7 +243,7 @@ async function beginResults(
   );
   if (first?.call === null || first === undefined || stranger !== undefined) throw unknownCall(stranger?.callId ?? '');
   const { turnId, step } = first.call;
-  const isSeen = isInside(scope, await findTurnRoot(context.views, turnId));
+  const isSeen = isInside(scope, await findRoot(context.views, 'turn', turnId));
   const turn = isSeen ? await findClientTurn(context.views, { turnId }) : null;
   if (turn === null) throw unknownCall(first.callId);
   const open = await readCallerCalls(context.views, { turnId, step });

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { FindPlace } from '../../api/belongs.ts';
 import type { Principal } from '../../api/key-ring.ts';
 import { isInside, type Scope } from '../../core/scope.ts';
-import { findMessageRoot } from '../../kernel/views/scope.ts';
+import { findRoot } from '../../kernel/views/scope.ts';
 import type { AnyRequest, Api } from '../../api/route.ts';
 import { cutHead } from '../../core/text.ts';
 import type { ChatToolCall } from './rules/chat-objects.ts';
@@ -24,7 +24,7 @@ import type { ResponseRequest } from './read-response.ts';
 /** A response belongs to the session of its message. */
 export const findResponsePlace: FindPlace = async ({ params: { responseId: id = '' } }, scope, db) => {
   const name = parseResponseId(id);
-  const root = name && (await findMessageRoot(db, name.messageId));
+  const root = name && (await findRoot(db, 'message', name.messageId));
   if (isInside(scope, root)) return root;
   throw notFound(`response ${cutHead(id, 100)}`);
 };
@@ -118,7 +118,9 @@ async function afterResponse(
   const name = await knownName(api, id).catch((error: unknown) => {
     throw error instanceof Problem ? unknown('response', id, 'previous_response_id') : error;
   });
-  const turn = isInside(scope, await findMessageRoot(views, name.messageId)) ? await findClientTurn(views, name) : null;
+  const turn = isInside(scope, await findRoot(views, 'message', name.messageId))
+    ? await findClientTurn(views, name)
+    : null;
   if (turn === null) throw unknown('response', id, 'previous_response_id');
   const { isNewest, lastEntryId } = await readNewest(views, turn);
   const key = parseSessionKey(turn.sessionKey, 'previous_response_id');
@@ -179,7 +181,7 @@ async function readItems(
   name: ResponseName,
   { owner, scope }: Principal,
 ): Promise<ReadResponseItems> {
-  if (!isInside(scope, await findMessageRoot(context.views, name.messageId))) return NO_ITEMS;
+  if (!isInside(scope, await findRoot(context.views, 'message', name.messageId))) return NO_ITEMS;
   const turn = await findClientTurn(context.views, name);
   if (turn?.caller?.owner !== owner || (await isHiddenResponse(context.views, name))) return NO_ITEMS;
   const { text, calls } = await readOutput(context.views, turn, name.afterStep);

@@ -7,8 +7,7 @@ import { timeText } from '../../config/schema-scalars.ts';
 import { nameText, sessionKeyText } from '../../contract/queries.ts';
 import { COUNTED_BY, score, scoreCounts, scoreRemoved, scoreRequest } from '../../contract/scores.ts';
 import { removeScore, setScore } from './use-cases.ts';
-import { countScores, findScoreRoot, scores, type ScoreFilter } from './views.ts';
-import { findTurnRoot } from '../../kernel/views/scope.ts';
+import { countScores, scores, type ScoreFilter } from './views.ts';
 import { item } from '../../api/belongs.ts';
 import type { Principal } from '../../api/key-ring.ts';
 import { EVERYTHING } from '../../core/scope.ts';
@@ -64,7 +63,7 @@ const getCounts = defineRead({
 
 const postScore = defineEffect({
   operationId: 'setScore',
-  belongs: item('turn', findTurnRoot),
+  belongs: item('turn'),
   path: '/v1/turns/{id}/scores',
   summary: 'Say what a person thinks of a turn; it replaces what the same person has said under the same name',
   body: scoreRequest,
@@ -85,7 +84,7 @@ const postScore = defineEffect({
 
 const deleteScore = defineRoute({
   operationId: 'removeScore',
-  belongs: item('score', findScoreRoot),
+  belongs: item('score'),
   method: 'DELETE',
   path: '/v1/scores/{id}',
   summary: 'Remove a score',

@@ -2,16 +2,9 @@
 import type { CountedBy, ScoreCounts, ScoreView } from '../../contract/scores.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import { listOf } from '../../database/list-of.ts';
-import { labelsSql } from '../../database/scope-sql.ts';
+import { newestText } from '../../database/scope-sql.ts';
 import { scoreSql } from '../../kernel/views/score-sql.ts';
 import type { Scope } from '../../core/scope.ts';
-import { rootOfSession } from '../../kernel/views/scope.ts';
-
-export const findScoreRoot = viewQuery({
-  name: 'find-score-root',
-  purpose: 'Read the root of a score.',
-  ...rootOfSession('turn_scores'),
-});
 
 export interface ScoreFilter {
   scope: Scope;
@@ -54,13 +47,17 @@ export const countScores = viewQuery({
   name: 'count-scores',
   purpose: 'Count scores by name, agent, author or day.',
   text: `with found as materialized (
-  select r.id, ${GROUP_SQL} as name, r.value, case jsonb_typeof(r.value) when 'number' then r.value::numeric end as number from holdfast.turn_scores r join holdfast.sessions s on s.id = r.session_id
-  where ($scope::text[] is null or r.scope = any (array(${labelsSql('$scope')}))) and ($sessionKey::text is null or ${SESSION_SQL}) and ($agentId::text is null or s.agent_id = $agentId) and ($name::text is null or r.name = $name)
+  ${newestText(
+    { prefixes: '$scope', column: 'r.scope', max: READ_MAX },
+    (condition, limit) =>
+      `select ${GROUP_SQL} as name, r.value, case jsonb_typeof(r.value) when 'number' then r.value::numeric end as number from holdfast.turn_scores r join holdfast.sessions s on s.id = r.session_id
+  where ${condition} and ($sessionKey::text is null or ${SESSION_SQL}) and ($agentId::text is null or s.agent_id = $agentId) and ($name::text is null or r.name = $name)
     and ($since::timestamptz is null or r.created_at >= $since) and ($until::timestamptz is null or r.created_at < $until)
-  order by r.id desc limit ${READ_MAX + 1}
+  order by r.id desc limit ${limit}`,
+  )}
 )
 select name, count(*) filter (where value = 'true' or number > 0)::int as good, count(*) filter (where value = 'false' or number < 0)::int as bad,
-  count(*)::int as count, round(avg(number), 4)::float8 as average, (select count(*) > ${READ_MAX} from found) as "isCapped"
+  count(*)::int as count, round(avg(number), 4)::float8 as average, (select bool_or(is_last) from found) as "isCapped"
 from found group by name order by case when $by = 'day' then name end desc, count(*) desc, name limit ${GROUPS_MAX}`,
   values: (
     by: CountedBy,

@@ -11,8 +11,6 @@ import { killed, killRequest, spawned, spawnRequest, steered, steerRequest, suba
 import { viewTurnTree } from './turn-tree.ts';
 import { family } from '../../contract/details.ts';
 import { item } from '../../api/belongs.ts';
-import { findTurnRoot } from '../../kernel/views/scope.ts';
-import { findRunRoot } from './views.ts';
 
 /** When the limit of subagents is reached, one of them may have ended by then. */
 const FULL_RETRY_MS = 5_000;
@@ -80,7 +78,7 @@ const getSubagents = defineList({
 
 const getTurnTree = defineRead({
   operationId: 'getTurnTree',
-  belongs: item('turn', findTurnRoot),
+  belongs: item('turn'),
   path: '/v1/turns/{id}/tree',
   summary: 'A turn with the turns of the subagents that were spawned while it ran, and of those below them',
   shows: { description: 'The turns', schema: turnTree },
@@ -90,7 +88,7 @@ const getTurnTree = defineRead({
 
 const getSubagent = defineRead({
   operationId: 'getSubagent',
-  belongs: item('run', findRunRoot, 'runId'),
+  belongs: item('run', 'runId'),
   path: '/v1/subagents/{runId}',
   summary: 'One run of a subagent',
   shows: { description: 'The run', schema: subagent },
@@ -100,7 +98,7 @@ const getSubagent = defineRead({
 
 const postKill = defineEffect({
   operationId: 'killSubagent',
-  belongs: item('run', findRunRoot, 'runId'),
+  belongs: item('run', 'runId'),
   path: '/v1/subagents/{runId}/kill',
   summary:
     'Stop a subagent and all runs below it; with below: keep, only the subagent. The end is announced to its parent',
@@ -117,7 +115,7 @@ const postKill = defineEffect({
 
 const postSteer = defineEffect({
   operationId: 'steerSubagent',
-  belongs: item('run', findRunRoot, 'runId'),
+  belongs: item('run', 'runId'),
   path: '/v1/subagents/{runId}/steer',
   summary: 'Send a message to a subagent: the message joins the running turn or starts the next turn',
   body: steerRequest,

@@ -8,13 +8,6 @@ import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import { listOf } from '../../database/list-of.ts';
 import type { SubagentView } from './contract.ts';
-import { rootOfSession } from '../../kernel/views/scope.ts';
-
-export const findRunRoot = viewQuery({
-  name: 'find-run-root',
-  purpose: 'Read the root of a run.',
-  ...rootOfSession('subagent_runs', { session: 'child_id' }),
-});
 
 /** The most runs that are shown, and the deepest. */
 const RUNS_MAX = 1_000;

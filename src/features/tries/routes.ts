@@ -9,11 +9,10 @@ import type { Answer } from '../../api/answer.ts';
 import { agentTry, tried, turnTry } from './contract.ts';
 import { tryAgent, tryTurn, type TryResult } from './use-cases.ts';
 import { item } from '../../api/belongs.ts';
-import { findTurnRoot } from '../../kernel/views/scope.ts';
 
 const postTurnTry = defineRoute({
   operationId: 'tryTurn',
-  belongs: item('turn', findTurnRoot),
+  belongs: item('turn'),
   method: 'POST',
   path: '/v1/turns/{id}/try',
   isAudited: false,

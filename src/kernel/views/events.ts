@@ -4,7 +4,8 @@
 // and misses none.
 import { join, raw, type Sql, sql } from '../../database/drizzle.ts';
 import type { Scope } from '../../core/scope.ts';
-import { isSeenSql, seenSql } from '../../database/scope-sql.ts';
+import { seenSql } from '../../database/scope-sql.ts';
+import { sessionIdSql } from './find-things.ts';
 import { isoSql } from '../sessions/session-facts.ts';
 import { EVENT_HORIZON_SQL, TRIM_MARK } from '../../database/event-ids.ts';
 import type { ViewDatabase } from '../../database/page.ts';
@@ -132,9 +133,7 @@ interface RawEvent extends Omit<EventRow, 'id'> {
 function buildCondition(filter: EventFilter): Sql {
   const parts = [sql``];
   if (filter.sessionKey !== undefined) {
-    parts.push(
-      sql`and e.session_id = (select wanted.id from holdfast.sessions wanted where wanted.key = ${filter.sessionKey} and ${isSeenSql(filter.scope, 'wanted.scope')})`,
-    );
+    parts.push(sql`and e.session_id = ${sessionIdSql(filter.sessionKey, filter.scope)}`);
   }
   if (filter.turn !== undefined) {
     parts.push(sql`and e.session_id = ${filter.turn.sessionId} and e.turn_id = ${filter.turn.id}`);

@@ -4,20 +4,17 @@
 import { isoSql } from '../sessions/session-facts.ts';
 import { messageSql } from './settlement-sql.ts';
 import { viewQuery } from '../../database/literal-query.ts';
-import { literal } from '../../database/statement.ts';
-import { cutPage, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
+import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
 import type { MessageView, SessionFacts } from '../../contract/views.ts';
 import { announcementText, type Announcement } from '../../core/subagents.ts';
 import type { StoredDisposition } from '../inbox/accept-messages.ts';
 import { describeOpenWait, describeWait, msSql, waitSql, type WaitRow } from './why-sql.ts';
-import { MESSAGE_STATUSES } from '../../core/statuses.ts';
 import { titleOfInput } from '../../core/words.ts';
 import { sessionNamesSql, sessionTitle, type NamesRow } from './words.ts';
-import { EVERYTHING, type Scope } from '../../core/scope.ts';
+import type { Scope } from '../../core/scope.ts';
 import type { Tags } from '../../core/input-options.ts';
-import { sql, type Sql } from '../../database/drizzle.ts';
-import { isSeenSql } from '../../database/scope-sql.ts';
-import { filterRows, findIds, type Filtered } from './find-things.ts';
+import { raw, sql, type Sql } from '../../database/drizzle.ts';
+import { filterRows, findIds, sessionIdSql, type Filtered } from './find-things.ts';
 
 export const waitingMessageIds = viewQuery({
   name: 'waiting-message-ids',
@@ -34,12 +31,8 @@ export async function listMessages(
   filter: MessageFilter,
   page: PageRequest,
 ): Promise<Page<MessageView>> {
-  if (filter.scope !== EVERYTHING) {
-    const { items, next } = await findIds(db, filterMessages(filter), page);
-    return { items: await readMessages(db, items), next };
-  }
-  const ids = await findMessageIds(db, filter, page);
-  return cutPage(await readMessages(db, ids), page.limit, ({ id }) => id);
+  const { items, next } = await findIds(db, filterMessages(filter), page);
+  return { items: await readMessages(db, items), next };
 }
 
 /** SQL of why a message `i` waits, which has not been settled. */
@@ -138,86 +131,24 @@ export interface MessageFilter {
   tags?: Tags | undefined;
 }
 
-// $1 the statuses, $2: only ids below, $3: how many.
-const BELOW = `i.id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')`;
-
-const sourceSql = (condition: string, from = 'holdfast.inbox i'): string =>
-  `(select i.id from ${from} where ${condition} and ${BELOW} order by i.id desc limit $3)`;
-
-/** Claimed messages are few: those of the open turns. */
-const OPEN_TURNS = 'holdfast.turns t join holdfast.inbox i on i.turn_id = t.id';
-
-const SOURCES = [
-  sourceSql('$1::text[] is null'),
-  ...['delayed', ...MESSAGE_STATUSES].map((status) =>
-    status === 'claimed'
-      ? sourceSql(`'claimed' = any ($1) and t.ended_at is null and i.status = 'claimed'`, OPEN_TURNS)
-      : sourceSql(`'${status}' = any ($1) and i.status = '${status}'`),
-  ),
-];
-
-export const FIND_MESSAGES = literal({
-  name: 'find-messages',
-  purpose: 'Read the ids of messages with some statuses, or of all, newest first.',
-  text: `select id from (${SOURCES.join('\n  union all ')}) as found order by id desc limit $3`,
-});
-
-export const FIND_MESSAGES_OF_SESSION = literal({
-  name: 'find-messages-of-session',
-  purpose: 'Read the ids of messages of a session ($4), newest first; $5: of these ids.',
-  text: `select i.id from holdfast.inbox i
-where i.session_id = (select s.id from holdfast.sessions s where s.key = $4) and ${BELOW}
-  and ($1::text[] is null or i.status = any ($1)) and ($5::uuid[] is null or i.id = any ($5))
-order by i.id desc limit $3`,
-});
-
-export const FIND_MESSAGES_OF_IDS = literal({
-  name: 'find-messages-of-ids',
-  purpose: 'Read which of some ids ($4) are messages, newest first.',
-  text: `select i.id from holdfast.inbox i where i.id = any ($4::uuid[]) and ${BELOW} and ($1::text[] is null or i.status = any ($1))
-order by i.id desc limit $3`,
-});
-
-export const FIND_TAGGED_MESSAGES = literal({
-  name: 'find-tagged-messages',
-  purpose: 'Read the ids of messages with tags ($4), newest first; $5: of a session, $6: of these ids.',
-  text: `select i.id from holdfast.inbox i
-where i.tags @> $4::jsonb and ${BELOW} and ($1::text[] is null or i.status = any ($1))
-  and ($5::text is null or i.session_id = (select s.id from holdfast.sessions s where s.key = $5)) and ($6::uuid[] is null or i.id = any ($6))
-order by i.id desc limit $3`,
-});
-
-/** The ids of a page, and one more if there are more. */
-export async function findMessageIds(db: ViewDatabase, filter: MessageFilter, page: PageRequest): Promise<string[]> {
-  const { statuses = null, ids = null, sessionKey = null, tags } = filter;
-  const values = [statuses?.flatMap(storedStatuses) ?? null, page.after, page.limit + 1];
-  const query =
-    tags !== undefined
-      ? FIND_TAGGED_MESSAGES.prepared([...values, JSON.stringify(tags), sessionKey, ids])
-      : sessionKey !== null
-        ? FIND_MESSAGES_OF_SESSION.prepared([...values, sessionKey, ids])
-        : ids !== null
-          ? FIND_MESSAGES_OF_IDS.prepared([...values, ids])
-          : FIND_MESSAGES.prepared(values);
-  return (await db.query<{ id: string }>(query)).rows.map(({ id }) => id);
-}
-
-/** The messages of a scope that a filter finds. */
+/** Which messages a filter finds. */
 export function filterMessages({ scope, statuses, ids, sessionKey, tags }: MessageFilter): Filtered {
   const few: Sql[] = [];
   if (ids !== undefined) few.push(sql`i.id = any (${ids}::uuid[])`);
   if (tags !== undefined) few.push(sql`i.tags @> ${JSON.stringify(tags)}::jsonb`);
-  if (sessionKey !== undefined) {
-    few.push(
-      sql`i.session_id = (select s.id from holdfast.sessions s where s.key = ${sessionKey} and ${isSeenSql(scope, 's.scope')})`,
-    );
-  }
+  if (sessionKey !== undefined) few.push(sql`i.session_id = ${sessionIdSql(sessionKey, scope)}`);
   const stored = statuses?.flatMap(storedStatuses);
-  return filterRows('inbox', scope, {
-    few,
-    ordered: [],
-    rest: stored === undefined ? [] : [sql`i.status = any (${stored}::text[])`],
-  });
+  const ordered = stored && { either: stored.map(withStatus), all: sql`i.status = any (${stored}::text[])` };
+  return filterRows('inbox', scope, { few, ordered, rest: [] });
+}
+
+/** The indexes of some statuses have only these, so the condition is a constant. */
+function withStatus(status: string): Sql {
+  const isIt = raw(`i.status = '${status}'`);
+  // Claimed messages are few: those of the open turns.
+  return status === 'claimed'
+    ? sql`${isIt} and i.turn_id = any (array(select t.id from holdfast.turns t where t.ended_at is null))`
+    : isIt;
 }
 
 /** A message that is delivered later waits, to those who ask. */

@@ -2,40 +2,33 @@
 // compared, not the numbers that lists are read by, so this is exact while those of older rows are
 // still missing.
 import { viewQuery } from '../../database/literal-query.ts';
-import type { ViewDatabase } from '../../database/page.ts';
 
-/** Resolves with the root of the thing with an id; null: there is none, or no key sees it. */
-export type FindRoot = (db: ViewDatabase, id: string) => Promise<string | null>;
+/** SQL of the root of what belongs to the session that its column names. */
+const rootOfSession = (table: string, column = 'session_id'): string =>
+  `select coalesce(s.root, s.key) as root from holdfast.${table} x join holdfast.sessions s on s.id = x.${column} where x.id = $id`;
 
-/** A statement of things that belong to the session that their column names. */
-export function rootOfSession(table: string, { session = 'session_id' } = {}) {
-  return rootOf(
-    `select coalesce(s.root, s.key) as root from holdfast.${table} x join holdfast.sessions s on s.id = x.${session} where x.id = $1`,
-  );
-}
+const ROOTS = {
+  turn: rootOfSession('turns'),
+  message: rootOfSession('inbox'),
+  delivery: rootOfSession('deliveries'),
+  approval: rootOfSession('approvals'),
+  score: rootOfSession('turn_scores'),
+  run: rootOfSession('subagent_runs', 'child_id'),
+  // It belongs to the key that made it.
+  batch: 'select x.owner as root from holdfast.batches x where x.id = $id',
+};
 
-/** A statement of things that belong to the key that made them. */
-export function rootOfOwner(table: string) {
-  return rootOf(`select x.owner as root from holdfast.${table} x where x.id = $1`);
-}
+/** The kinds of things that have ids. */
+export type ItemKind = keyof typeof ROOTS;
 
-function rootOf(text: string) {
-  return {
-    text,
-    values: (id: string) => [id],
-    answer: ([row]: { root: string | null }[]) => row?.root ?? null,
-  };
-}
+const FOUND_SQL = Object.entries(ROOTS).map(([kind, text]) => `${text} and $kind = '${kind}'`);
 
-export const findTurnRoot = viewQuery({
-  name: 'find-turn-root',
-  purpose: 'Read the root of a turn.',
-  ...rootOfSession('turns'),
-});
-export const findMessageRoot = viewQuery({
-  name: 'find-message-root',
-  purpose: 'Read the root of a message.',
-  ...rootOfSession('inbox'),
+export const findRoot = viewQuery({
+  name: 'find-root-of-item',
+  purpose: 'Read the root of a thing of a kind ($kind); null: there is none, or no key with a scope sees it.',
+  text: `select found.root from (${FOUND_SQL.join('\n  union all ')}) as found`,
+  values: (kind: ItemKind, id: string) => ({ kind, id }),
+  answer: ([row]: { root: string | null }[]) => row?.root ?? null,
 });
 
 /** The roots of the sessions of these keys; a key of no session has none. */

@@ -18,8 +18,8 @@ import { describeOpenWait, waitSql, type WaitRow } from './why-sql.ts';
 import { beginningSql, INPUT_SQL, PERSON_SQL, sessionNamesSql, sessionTitle, type NamesRow } from './words.ts';
 import { lineOf, titleOfWorker, wordsOfInput, type WordedInput } from '../../core/words.ts';
 import { EVERYTHING, type Scope } from '../../core/scope.ts';
-import { isSeenSql, seenSql } from '../../database/scope-sql.ts';
-import { findSessions, readMaxOf } from './find-things.ts';
+import { isSeenSql, newestSql } from '../../database/scope-sql.ts';
+import { filterRows, findIds, findSessions, type Filtered } from './find-things.ts';
 import type { Page, PageRequest, ViewDatabase } from '../../database/page.ts';
 
 const FACTS = sessionFactsSql('s');
@@ -138,54 +138,29 @@ export interface SessionFilter {
 /** The most messages with some tags whose sessions are found. */
 const TAGGED_MAX = 20_000;
 
-/** Without facts when it does not fit the filter: the last one that the page has read. */
-type SessionRow = (LockedRow | { facts: null }) & { id: string };
-
 /** Sessions, newest first. */
 export async function listSessions(
   db: ViewDatabase,
   filter: SessionFilter,
   page: PageRequest,
 ): Promise<Page<LockedSession>> {
-  const { rows } = await db.query<SessionRow>(await sessionsQuery(db, filter, page));
-  const found = rows.flatMap((row) => (row.facts === null ? [] : [toLocked(row)]));
-  const shown = found.slice(0, page.limit);
-  if (found.length > page.limit) return { items: shown, next: shown.at(-1)?.id ?? null };
-  return { items: shown, next: rows.find((row) => row.facts === null)?.id ?? null };
+  const { items: ids, next } = await findIds(db, await filterSessions(db, filter), page);
+  const { rows } = await db.query<LockedRow>(
+    sql`select ${LOCKED} from holdfast.sessions s where s.id = any (${ids}::uuid[]) order by s.id desc`,
+  );
+  return { items: rows.map(toLocked), next };
 }
 
-/** SQL of a page of sessions; with a row without facts when it has read the maximum. */
-export async function sessionsQuery(db: ViewDatabase, filter: SessionFilter, page: PageRequest): Promise<Sql> {
+/** The sessions that a filter finds. */
+export async function filterSessions(db: ViewDatabase, filter: SessionFilter): Promise<Filtered> {
   const { text, scope } = filter;
   const named = text === undefined ? null : await findSessions(db, text, scope);
   const ids = buildCandidates(filter, named);
-  const usual = showsAll(filter, named) ? [] : [USUAL];
-  const rest = buildRest(filter, named);
-  // The index of a scope has the sessions of batches, too.
-  const isIndexed = ids !== null || scope === EVERYTHING;
-  if (!isIndexed) rest.push(...usual);
-  const after = page.after === null ? [] : [sql`s.id < ${page.after}`];
-  const kept = join([sql`true`, ...(isIndexed ? usual : []), ...after], ' and ');
-  const readMax = readMaxOf(scope);
-  const newest = (columns: Sql): Sql =>
-    seenSql(
-      scope,
-      (isSeen) =>
-        sql`select ${columns} from holdfast.sessions s where ${isSeen} and ${kept} order by s.id desc limit ${readMax}`,
-      { order: 'found.id desc', limit: readMax },
-    );
-  const candidates =
-    ids === null
-      ? newest(raw('*'))
-      : sql`select s.* from (${ids}) as c (id) cross join lateral (select * from holdfast.sessions where id = c.id limit 1) as s
-        where ${kept} and ${isSeenSql(scope, 's.scope')}`;
-  const matching = sql`select ${LOCKED}, s.id from (${candidates}) as s
-    where ${rest.length === 0 ? sql`true` : join(rest, ' and ')} order by s.id desc limit ${page.limit + 1}`;
-  if (ids !== null || rest.length === 0) return matching;
-  return sql`with matching as materialized (${matching})
-    select facts, rest, names, words, id from matching union all
-    select null, null, null, null, (select s.id from (${newest(raw('s.id'))}) as s offset ${readMax - 1} limit 1)
-    where (select count(*) from matching) <= ${page.limit}`;
+  return filterRows('sessions', scope, {
+    few: ids === null ? [] : [sql`s.id = any (array(${ids}))`],
+    ordered: showsAll(filter, named) ? undefined : { either: [USUAL], all: USUAL },
+    rest: buildRest(filter, named),
+  });
 }
 
 /**
@@ -230,11 +205,8 @@ export async function updatedQuery(db: ViewDatabase, filter: SessionFilter, page
       union select session_id from holdfast.doorbells`
       : join(
           ['sessions', 'turns', 'inbox'].map((table) => {
-            const column = raw(table === 'sessions' ? 'id as session_id' : 'session_id');
-            const select = (isSeen: Sql): Sql => sql`select id, ${column} from holdfast.${raw(table)}
-              where ${isSeen} order by id desc limit ${UPDATED_MAX}`;
-            const newest = seenSql(scope, select, { order: 'found.id desc', limit: UPDATED_MAX });
-            return sql`select session_id from (${newest}) as ${raw(`newest_${table}`)}`;
+            const column = raw(table === 'sessions' ? 'id' : 'session_id');
+            return sql`select ${column} from (${newestSql(scope, table, UPDATED_MAX)}) as newest`;
           }),
           ' union ',
         ));

@@ -7,13 +7,14 @@ import type { Tags } from '../../core/input-options.ts';
 import { idAt, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
 import { retryableSql } from '../turn/journal/retry-turn.ts';
 import { EVERYTHING, type Scope } from '../../core/scope.ts';
-import { isSeenSql } from '../../database/scope-sql.ts';
+import { newestSql } from '../../database/scope-sql.ts';
 import {
+  edgeQuery,
   filterRows,
   findAllIds,
   findIds,
-  findTurns,
-  indexedSql,
+  findThings,
+  sessionIdSql,
   matchingSql,
   type Filtered,
   type NamedThings,
@@ -72,13 +73,14 @@ const UNKNOWN_MAX = 10_000;
 
 const BAD = ['failed', 'aborted', 'timedOut'];
 const OPEN = ['running', 'parked', 'resuming', 'interrupted'];
-/** An index has the turns with one of them in the order of their ids. */
+/** An index has the turns with each of them in the order of their ids. */
 const INDEXED = [...OPEN, ...BAD];
 
 /** Those of a scope. */
 export type SeenTurns = TurnFilter & { scope: Scope };
 
-async function resolve(db: ViewDatabase, filter: SeenTurns): Promise<Filtered> {
+/** The turns that a filter finds. */
+export async function filterTurns(db: ViewDatabase, filter: SeenTurns): Promise<Filtered> {
   const { text, scope } = filter;
   const named = text === undefined ? null : await findNamed(db, text, scope);
   return filterRows('turns', scope, {
@@ -91,19 +93,19 @@ async function resolve(db: ViewDatabase, filter: SeenTurns): Promise<Filtered> {
 
 /** Null: the text names nothing, and is searched for. */
 async function findNamed(db: ViewDatabase, text: string, scope: Scope): Promise<NamedThings | null> {
-  const named = await findTurns(db, text, scope);
+  const named = await findThings(db, text, scope);
   // An id that names nothing finds nothing; keys are not searched for it.
   return isUuid(text) || named.turnIds.length + named.sessionIds.length > 0 ? named : null;
 }
 
 /** The ids of turns that a filter finds, newest first. */
 export async function findTurnIds(db: ViewDatabase, filter: SeenTurns, page: PageRequest): Promise<Page<string>> {
-  return findIds(db, await resolve(db, filter), page);
+  return findIds(db, await filterTurns(db, filter), page);
 }
 
 /** The ids of all turns of the service that match a filter, oldest first, at most `limit`. */
 export async function findAllTurnIds(db: ViewDatabase, filter: TurnFilter, limit: number): Promise<string[]> {
-  return findAllIds(db, { filter: { ...filter, scope: EVERYTHING }, resolve }, limit);
+  return findAllIds(db, await filterTurns(db, { ...filter, scope: EVERYTHING }), limit);
 }
 
 /** How many turns a filter finds. `isCapped`: there may be more. */
@@ -115,17 +117,11 @@ export async function countTurns(db: ViewDatabase, filter: SeenTurns): Promise<{
 
 /** SQL of the number of turns, and of whether all of them were read. */
 export async function countQuery(db: ViewDatabase, filter: SeenTurns): Promise<Sql> {
-  const filtered = await resolve(db, filter);
+  const filtered = await filterTurns(db, filter);
   const matching = matchingSql(filtered, { limit: COUNT_MAX, after: null }, COUNT_READ_MAX);
   const count = sql`(select count(*)::int from (${matching}) as matching) as count`;
   if (filtered.rest.length === 0) return sql`select ${count}, true as is_whole`;
-  const read = indexedSql(filtered, { after: null, limit: COUNT_READ_MAX + 1 });
-  return sql`select ${count}, not exists (select from (${read}) as counted offset ${COUNT_READ_MAX}) as is_whole`;
-}
-
-/** SQL of the ids of a page. */
-export async function pageQuery(db: ViewDatabase, filter: SeenTurns, page: PageRequest): Promise<Sql> {
-  return matchingSql(await resolve(db, filter), page);
+  return sql`select ${count}, not exists (${edgeQuery(filtered, { after: null, readMax: COUNT_READ_MAX })}) as is_whole`;
 }
 
 /** Spans of time, of ids. */
@@ -138,28 +134,23 @@ function buildSpans({ since, until }: TurnFilter): Sql[] {
   return conditions;
 }
 
-/** Those of statuses whose turns an index has in the order of their ids. */
-function buildOrdered(filter: TurnFilter): Sql[] {
-  const { statuses, code } = filter;
-  const conditions: Sql[] = [];
-  const status = pickStatus(filter);
-  if (status !== null) conditions.push(sql`t.status = ${raw(`'${status}'`)}`);
-  if (code !== undefined || (statuses !== undefined && isWithin(statuses, BAD))) {
-    conditions.push(sql`t.status in ('failed', 'aborted', 'timedOut')`);
-  }
-  return conditions;
+/** That of statuses whose turns an index has in the order of their ids. Only turns that ended badly have a code. */
+function buildOrdered({ statuses, code }: TurnFilter): { either: Sql[]; all: Sql } | undefined {
+  const indexed = statuses !== undefined && isWithin(statuses, INDEXED) ? statuses : code === undefined ? null : BAD;
+  if (indexed === null) return undefined;
+  const either = indexed.map((one) => raw(`t.status = '${one}'${OPEN.includes(one) ? ' and t.ended_at is null' : ''}`));
+  return { either, all: sql`t.status = any (${indexed}::text[])` };
 }
 
 /** Those that leave few turns, which an index finds. */
 function buildFew(filter: SeenTurns, named: NamedThings | null): Sql[] {
-  const { scope, sessionKey, statuses, batchId, tags, score, tool, callStatus } = filter;
+  const { scope, sessionKey, statuses, batchId, tags, score, callStatus } = filter;
   const conditions: Sql[] = [];
-  if (sessionKey !== undefined) {
-    conditions.push(
-      sql`t.session_id = (select s.id from holdfast.sessions s where s.key = ${sessionKey} and ${isSeenSql(scope, 's.scope')})`,
-    );
+  if (sessionKey !== undefined) conditions.push(sql`t.session_id = ${sessionIdSql(sessionKey, scope)}`);
+  // Those of a scope that are open may be older than what a page of it reads.
+  if (scope !== EVERYTHING && statuses !== undefined && isWithin(statuses, OPEN)) {
+    conditions.push(sql`t.ended_at is null`);
   }
-  if (statuses !== undefined && isWithin(statuses, OPEN)) conditions.push(sql`t.ended_at is null`);
   if (batchId !== undefined) {
     conditions.push(sql`t.id = any (array(select i.turn_id from holdfast.batch_items b
       cross join lateral generate_series(1, b.attempt) as tries (attempt)
@@ -168,21 +159,11 @@ function buildFew(filter: SeenTurns, named: NamedThings | null): Sql[] {
       where b.batch_id = ${batchId}))`);
   }
   if (score !== undefined) {
-    const values = score.values.map((value) => JSON.stringify(value));
-    // One value after the other: of one, the index has the turns in the order of their ids.
-    conditions.push(sql`t.id = any (array(select found.turn_id from unnest(${values}::jsonb[]) as said (value) cross join lateral (
-      select r.turn_id from holdfast.turn_scores r
-      where r.name = ${score.name} and r.value = said.value and ${isSeenSql(scope, 'r.scope')}
-      order by r.turn_id desc limit ${raw(String(SCORES_READ_MAX))}) as found))`);
+    conditions.push(sql`t.id = any (array(${scoredSql(scope, score)}))`);
   }
-  if (callStatus !== undefined) {
-    const ofTool = tool === undefined ? sql`` : sql`and c.name = ${tool}`;
-    const isSeen =
-      scope === EVERYTHING
-        ? sql``
-        : sql`and exists (select from holdfast.turns u where u.id = c.turn_id and ${isSeenSql(scope, 'u.scope')})`;
+  if (callStatus !== undefined && scope === EVERYTHING) {
     conditions.push(sql`t.id = any (array(select c.turn_id from holdfast.tool_calls c
-      where c.unknown_at is not null ${ofTool} ${isSeen} order by c.unknown_at desc limit ${UNKNOWN_MAX}))`);
+      where ${isCallSql(filter)} order by c.unknown_at desc limit ${UNKNOWN_MAX}))`);
   }
   if (tags !== undefined) conditions.push(sql`t.tags @> ${JSON.stringify(tags)}::jsonb`);
   if (named !== null) {
@@ -191,12 +172,31 @@ function buildFew(filter: SeenTurns, named: NamedThings | null): Sql[] {
   return conditions;
 }
 
+/** SQL of the turns with one of the values. */
+function scoredSql(scope: Scope, { name, values }: NamedValues): Sql {
+  const said = values.map((value) => JSON.stringify(value));
+  if (scope !== EVERYTHING) {
+    return sql`select r.turn_id from (${newestSql(scope, 'turn_scores', SCORES_READ_MAX)}) as r where r.name = ${name} and r.value = any (${said}::jsonb[])`;
+  }
+  // One value after the other: of one, the index has the turns in the order of their ids.
+  return sql`select found.turn_id from unnest(${said}::jsonb[]) as said (value) cross join lateral (
+    select r.turn_id from holdfast.turn_scores r where r.name = ${name} and r.value = said.value
+    order by r.turn_id desc limit ${raw(String(SCORES_READ_MAX))}) as found`;
+}
+
+/** The condition of the calls `c` of a tool, and of those with a status. */
+function isCallSql({ tool, callStatus }: TurnFilter): Sql {
+  const isOfTool = tool === undefined ? raw('true') : sql`c.name = ${tool}`;
+  return callStatus === undefined ? isOfTool : sql`c.unknown_at is not null and ${isOfTool}`;
+}
+
 /** The others. */
-function buildRest(filter: TurnFilter, named: NamedThings | null): Sql[] {
-  const { statuses, kind, exceptKinds, lane, since, until, agentId } = filter;
+function buildRest(filter: SeenTurns, named: NamedThings | null): Sql[] {
+  const { scope, statuses, kind, exceptKinds, lane, since, until, agentId } = filter;
   const { model, tool, callStatus, code, worker, msMin, costMicrosMin } = filter;
   const conditions: Sql[] = [];
-  if (statuses !== undefined && pickStatus(filter) === null) conditions.push(sql`t.status = any (${statuses}::text[])`);
+  if (statuses !== undefined && !isWithin(statuses, INDEXED))
+    conditions.push(sql`t.status = any (${statuses}::text[])`);
   if (filter.isRetryable === true) conditions.push(raw(retryableSql('t.id')));
   if (kind !== undefined) conditions.push(sql`t.kind = ${kind}`);
   if (exceptKinds !== undefined) conditions.push(sql`t.kind <> all (${exceptKinds}::text[])`);
@@ -215,23 +215,15 @@ function buildRest(filter: TurnFilter, named: NamedThings | null): Sql[] {
   if (agentId !== undefined) {
     conditions.push(sql`(select s.agent_id from holdfast.sessions s where s.id = t.session_id) = ${agentId}`);
   }
-  if (tool !== undefined && callStatus === undefined) {
+  // The index of unknown calls is one of the whole service.
+  if (callStatus === undefined ? tool !== undefined : scope !== EVERYTHING) {
     conditions.push(
-      sql`coalesce((select true from holdfast.tool_calls c where c.turn_id = t.id and c.name = ${tool} limit 1), false)`,
+      sql`coalesce((select true from holdfast.tool_calls c where c.turn_id = t.id and ${isCallSql(filter)} limit 1), false)`,
     );
   }
   const { text } = filter;
   if (text !== undefined && named === null) conditions.push(containsSql(text));
   return conditions;
-}
-
-/**
- * The only status of the filter, if an index has the turns with it in the order of their ids; else
- * null.
- */
-function pickStatus({ statuses }: TurnFilter): string | null {
-  const [status, ...others] = statuses ?? [];
-  return status !== undefined && others.length === 0 && INDEXED.includes(status) ? status : null;
 }
 
 function containsSql(text: string): Sql {

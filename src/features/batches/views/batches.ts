@@ -21,14 +21,6 @@ import { isoSql } from '../../../kernel/sessions/session-facts.ts';
 import type { Scope } from '../../../core/scope.ts';
 import { listOf } from '../../../database/list-of.ts';
 import { LIVE_SQL } from '../../../kernel/views/why-sql.ts';
-import { viewQuery } from '../../../database/literal-query.ts';
-import { rootOfOwner } from '../../../kernel/views/scope.ts';
-
-export const findBatchRoot = viewQuery({
-  name: 'find-batch-root',
-  purpose: 'Read the root of a batch.',
-  ...rootOfOwner('batches'),
-});
 
 const MICROS = 1_000_000;
 
