@@ -3,6 +3,8 @@
 // of the answer (src/contract/guarded.ts).
 import { z } from 'zod';
 import { guarded } from '../contract/guarded.ts';
+import { isUuid } from '../core/ids.ts';
+import { isOtherCaller } from '../core/key-role.ts';
 import { isInside } from '../core/scope.ts';
 import type { ViewDatabase } from '../database/page.ts';
 import { findRootsOf } from '../kernel/views/scope.ts';
@@ -46,10 +48,10 @@ export function hideNames(
       case 'name':
         // Messages have the name of a key by itself.
         return value === name || `key:${String(value)}` === name ? value : null;
-      case 'other':
+      case 'service':
         return null;
       case 'author':
-        return typeof value === 'string' && isPrincipal(value) && value !== name ? null : value;
+        return typeof value === 'string' && isOtherCaller(value, name) ? null : value;
       case 'session':
       case 'origin': {
         const key = keyIn(value, mark);
@@ -57,9 +59,11 @@ export function hideNames(
         return mark === 'session' ? null : 'session';
       }
       case 'why':
-        return hideIn(value as { by: string | null; text: string }, name);
-      case 'span':
-        return (value as { kind: string }).kind === 'worker.lost' ? { ...(value as object), name: 'worker' } : value;
+        return hideCause(value as Cause, name);
+      case 'letter':
+        return (value as { kind: string }).kind === 'delivery'
+          ? { ...(value as object), reason: NOT_DELIVERED }
+          : value;
       default:
         return mark satisfies never;
     }
@@ -68,16 +72,26 @@ export function hideNames(
 
 const KEY_NAME = /\bkey:[\w.@-]+/g;
 
-/** The text of a pause begins with the name of who has paused, and that of a budget may have one. */
-function hideIn<Why extends { by: string | null; text: string }>({ by, text, ...why }: Why, name: string) {
-  const isAdmin = by === 'admin' && text.startsWith(by) && by !== name;
-  const shown = isAdmin ? `Another caller${text.slice(by.length)}` : text;
-  const hidden = shown.replaceAll(KEY_NAME, (found) => (found === name ? found : 'another key'));
-  return { ...why, by: by === name ? by : null, text: hidden };
+/** An error of a receiver may have an address within the operator's network. */
+const NOT_DELIVERED = 'The receiver has not accepted it.';
+
+/** Causes whose texts say what others have written, by their codes. */
+const CAUSES: Record<string, string> = {
+  paused: 'A key for the whole service has paused it.',
+  delivery_retried: NOT_DELIVERED,
+};
+
+interface Cause {
+  code: string;
+  by: string | null;
+  text: string;
 }
 
-function isPrincipal(name: string): boolean {
-  return name === 'admin' || name.startsWith('key:');
+/** It may be by a call or a turn of the session; a text about a budget may name a key. */
+function hideCause({ code, by, text, ...why }: Cause, name: string): Cause {
+  const isOwn = code === 'external_tool' || (by !== null && isUuid(by));
+  const shown = CAUSES[code] ?? text.replaceAll(KEY_NAME, (found) => (found === name ? found : 'another key'));
+  return { ...why, code, by: isOwn ? by : null, text: shown };
 }
 
 /** The session that a guarded value names. */
@@ -87,33 +101,28 @@ function keyIn(value: unknown, mark: Mark): string | null {
   return mark === 'origin' && value.startsWith('session:') ? value.slice('session:'.length) : null;
 }
 
-/** The parts of a schema, by the kinds that answers are made of. */
+/** The parts of a schema, by the kinds that answers are made of; a test knows that there are no others. */
 type Parts = {
-  type: string;
   shape?: Record<string, z.ZodType>;
   element?: z.ZodType;
   valueType?: z.ZodType;
   innerType?: z.ZodType;
   options?: readonly z.ZodType[];
-  getter?: () => z.ZodType;
-  in?: z.ZodType;
-  left?: z.ZodType;
-  right?: z.ZodType;
+  values?: readonly unknown[];
 };
 
 function partsOf(schema: z.ZodType): Parts {
   return schema._zod.def as unknown as Parts;
 }
 
-/** Whether a schema has a guarded field; one that contains itself is asked once. */
+/** Whether a schema has a guarded field. No schema contains itself. */
 const known = new WeakMap<z.ZodType, boolean>();
 
 function isGuarded(schema: z.ZodType): boolean {
   const before = known.get(schema);
   if (before !== undefined) return before;
-  known.set(schema, false);
-  const { shape = {}, options = [], element, valueType, innerType, getter, in: input, left, right } = partsOf(schema);
-  const parts = [...Object.values(shape), ...options, element, valueType, innerType, getter?.(), input, left, right];
+  const { shape = {}, options = [], element, valueType, innerType } = partsOf(schema);
+  const parts = [...Object.values(shape), ...options, element, valueType, innerType];
   // `get` also knows a schema that only has another description.
   const found = guarded.get(schema) !== undefined || parts.some((part) => part !== undefined && isGuarded(part));
   known.set(schema, found);
@@ -124,12 +133,9 @@ function changeGuarded(schema: z.ZodType, value: unknown, change: Change): unkno
   if (value === null || value === undefined || !isGuarded(schema)) return value;
   const mark = guarded.get(schema)?.as;
   if (mark !== undefined) return change(value, mark);
-  const { shape, options, element, valueType, innerType, getter, in: input, left, right } = partsOf(schema);
-  const inner = innerType ?? getter?.() ?? input;
-  if (inner !== undefined) return changeGuarded(inner, value, change);
+  const { shape, options, element, valueType, innerType } = partsOf(schema);
+  if (innerType !== undefined) return changeGuarded(innerType, value, change);
   if (options !== undefined) return changeOption(options, value, change);
-  if (left !== undefined && right !== undefined)
-    return changeGuarded(right, changeGuarded(left, value, change), change);
   if (Array.isArray(value)) {
     return element === undefined ? value : value.map((item) => changeGuarded(element, item, change));
   }
@@ -142,9 +148,20 @@ function changeGuarded(schema: z.ZodType, value: unknown, change: Change): unkno
   return changed;
 }
 
-/** By the first option that the value fits; one that fits none is changed by all of them. */
+/**
+ * By the option of the value's type, or the first that the value fits; one that fits none is
+ * changed by all of them.
+ */
 function changeOption(options: readonly z.ZodType[], value: unknown, change: Change): unknown {
-  const fitting = options.find((option) => option.safeParse(value).success);
+  const { type } = value as { type?: unknown };
+  const ofType = options.filter((option) => type !== undefined && typeOf(option) === type);
+  const fitting = ofType.length === 1 ? ofType[0] : options.find((option) => option.safeParse(value).success);
   const wanted = fitting === undefined ? options : [fitting];
   return wanted.reduce((changed, option) => changeGuarded(option, changed, change), value);
+}
+
+/** The only type that values of a schema have. */
+function typeOf(schema: z.ZodType): unknown {
+  const type = partsOf(schema).shape?.['type'];
+  return type && partsOf(type).values?.[0];
 }

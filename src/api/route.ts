@@ -308,7 +308,7 @@ export function parseRequest(
  * Whose stored answers a request finds: those of its owner to requests with the same scope. A key
  * may replace one that had more, or other things.
  */
-function ownerOfAnswers({ owner, scope }: Principal): string {
+export function ownerOfAnswers({ owner, scope }: Principal): string {
   return scope === null ? owner : `${owner} ${sha256OfJson(scope)}`;
 }
 

@@ -25,7 +25,12 @@ const { name, host, pid, roles, version } = worker.shape;
 const { scope, per } = budget.shape;
 const { total, answered, silent, failed, cancelled, expired } = counts.shape;
 const { n, via, requests, cacheHitRate } = hop.shape;
-const scoreFields = { score: score.shape.score, value: score.shape.value, by: score.shape.by };
+const scoreFields = {
+  messageId: score.shape.messageId.optional(),
+  score: score.shape.score,
+  value: score.shape.value,
+  by: score.shape.by,
+};
 
 /** The dimensions by which roll-ups of usage are grouped. */
 const rolledUp = {

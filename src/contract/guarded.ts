@@ -13,14 +13,21 @@ type Guarded =
   | 'session'
   /** Whose words a part has: `session:<key>`, or another word. */
   | 'origin'
-  /** What another session has said of itself. */
-  | 'other'
+  /** Something of the whole service. */
+  | 'service'
   /** Why something waits: `Why`. */
   | 'why'
-  /** A part of the time of a turn: `SpanView`. */
-  | 'span';
+  /** Failed work: `DeadLetterView`. */
+  | 'letter';
 
 export const guarded = z.registry<{ as: Guarded }>();
+
+/** A field of the whole service, such as a setting; null for callers with a scope. */
+export function ofService<Field extends z.ZodType>(field: Field, description: string) {
+  const hidden = field.nullable().describe(`${description}; null: hidden from a key with a scope`);
+  guarded.add(hidden, { as: 'service' });
+  return hidden;
+}
 
 /** The name of a principal or a process; null for callers with a scope, unless it is their own. */
 export function guardedName(description: string) {

@@ -23,10 +23,15 @@ const sees = z
   .nullable()
   .describe('What the keys of the sessions begin with that the caller sees, each with a `*` at its end; null: all');
 
+const listsComplete = z
+  .boolean()
+  .describe('False: lists and counts of the key may still lack what was stored before the key was created');
+
 export const signIn = z.strictObject({
   principal: text.describe('Who signed in: `admin`, or `key:<name>`'),
   role,
   sees,
+  listsComplete,
   expiresAt: iso.nullable().describe('When the sign-in of the browser expires; null: the request was sent with a key'),
 });
 
@@ -123,9 +128,7 @@ export const apiKey = z.strictObject({
     ),
   agents: agents.nullable().describe(`${agents.description}; null: all agents`),
   sessions: sessions.nullable().describe(`${sessions.description}; null: all sessions`),
-  listsComplete: z
-    .boolean()
-    .describe('False: lists and counts of the key may still lack what was stored before the key was created'),
+  listsComplete,
 });
 export type ApiKeyView = z.output<typeof apiKey>;
 

@@ -1,5 +1,6 @@
 // Pauses on the wire.
 import { z } from 'zod';
+import { guardedName, ofService } from './guarded.ts';
 import { LANES } from '../core/session-key.ts';
 import { nameText, sessionKeyText } from './queries.ts';
 import { text, uuid, iso, reason } from './fields.ts';
@@ -23,8 +24,8 @@ export const pause = z.strictObject({
   lane: z.enum(LANES).nullable().describe('Only sessions of this lane; null: of every lane'),
   agent: text.nullable().describe('Only sessions of this agent; null: of every agent'),
   session: text.nullable().describe('Only this session; null: every session'),
-  reason: text.nullable().describe('The reason in the request; null: none was given'),
-  pausedBy: text.describe('Who created the pause: `admin`, or `key:<name>`'),
+  reason: ofService(text, 'The reason in the request; null: none was given'),
+  pausedBy: guardedName('Who created the pause: `admin`, or `key:<name>`'),
   since: iso.describe('When the pause began'),
 });
 export type PauseView = z.output<typeof pause>;

@@ -56,10 +56,13 @@ export const scoreRequest = z.strictObject({
     .describe('Who judges, if the program has asked its own user; absent: the name of the API key'),
 });
 
+/** As JSON writes one: `007` and `0x10` are texts. */
+const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
+
 /** A value in a text, where `true`, `false` and numbers are not quoted. */
 export function readScoreValue(said: string): ScoreValue {
   if (said === 'true' || said === 'false') return said === 'true';
-  return said.trim() !== '' && Number.isFinite(Number(said)) ? Number(said) : said;
+  return NUMBER.test(said) && Number.isFinite(Number(said)) ? Number(said) : said;
 }
 
 /** Scores of this name with one of these values. */
@@ -75,11 +78,11 @@ export interface NamedValues {
 export const scoreText = z
   .string()
   .max(NAME_CHARS_MAX + 1 + VALUE_CHARS_MAX)
-  .regex(/^[^:]+:./s, 'expected the name of a score, a colon and its value, such as helpful:true')
+  .regex(/^\s*[^:\s][^:]*:./s, 'expected the name of a score, a colon and its value, such as helpful:true')
   .transform((said): NamedValues => {
     const colon = said.indexOf(':');
     const value = said.slice(colon + 1);
-    return { name: said.slice(0, colon), values: [...new Set([value, readScoreValue(value)])] };
+    return { name: said.slice(0, colon).trim(), values: [...new Set([value, readScoreValue(value)])] };
   })
   .register(VALUES, { type: 'string' });
 
@@ -91,7 +94,11 @@ export const scoreCounts = z.strictObject({
   items: z
     .array(
       z.strictObject({
-        name: text.describe('The score, the agent or the author, or the day in UTC'),
+        name: text
+          .nullable()
+          .describe(
+            'The score, the agent or the author, or the day in UTC; null: other keys, hidden from a key with a scope',
+          ),
         good: number.describe('Those that are true or above 0'),
         bad: number.describe('Those that are false or below 0'),
         count: number.describe('All of them'),

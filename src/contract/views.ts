@@ -206,35 +206,33 @@ export const step = z.strictObject({
 });
 export type StepView = z.output<typeof step>;
 
-export const span = z
-  .strictObject({
-    kind: z
-      .enum([
-        'accept',
-        'gather',
-        'lock.wait',
-        'queue.wait',
-        'prompt.assemble',
-        'rate.wait',
-        'provider.wait',
-        'worker.lost',
-        'model.call',
-        'compaction',
-        'tool.exec',
-        'deliver',
-        'announce',
-      ])
-      .describe('What took the time'),
-    name: text.describe('The name of the model, the tool or the channel, or of the wait'),
-    n: count.nullable().describe('The number of the call or the step; null: it has none'),
-    startedAt,
-    endedAt,
-    status: z
-      .enum(['ok', 'failed', 'aborted', 'intent', 'waiting', 'done', 'unknown', 'skipped'])
-      .exactOptional()
-      .describe('How the model call or the tool call ended; absent for everything else'),
-  })
-  .register(guarded, { as: 'span' });
+export const span = z.strictObject({
+  kind: z
+    .enum([
+      'accept',
+      'gather',
+      'lock.wait',
+      'queue.wait',
+      'prompt.assemble',
+      'rate.wait',
+      'provider.wait',
+      'worker.lost',
+      'model.call',
+      'compaction',
+      'tool.exec',
+      'deliver',
+      'announce',
+    ])
+    .describe('What took the time'),
+  name: text.describe('The name of the model, the tool or the channel, or of the wait'),
+  n: count.nullable().describe('The number of the call or the step; null: it has none'),
+  startedAt,
+  endedAt,
+  status: z
+    .enum(['ok', 'failed', 'aborted', 'intent', 'waiting', 'done', 'unknown', 'skipped'])
+    .exactOptional()
+    .describe('How the model call or the tool call ended; absent for everything else'),
+});
 export type SpanView = z.output<typeof span>;
 
 const attempt = z.strictObject({

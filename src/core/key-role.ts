@@ -21,6 +21,11 @@ export function callerOfKey(name: string): string {
   return KEY_PREFIX + name;
 }
 
+/** True for the name of a caller other than `caller`, and not for that of a person. */
+export function isOtherCaller(name: string, caller: string): boolean {
+  return name !== caller && (name === ADMIN || name.startsWith(KEY_PREFIX));
+}
+
 /** The name of an API key, from the name of the caller; null: the caller has no key with a name. */
 export function parseKeyName(caller: string): string | null {
   return caller.startsWith(KEY_PREFIX) ? caller.slice(KEY_PREFIX.length) : null;

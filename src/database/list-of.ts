@@ -48,11 +48,20 @@ type ListDeclaration<Filter, Row, Item> = ListParts<Filter, Row, Item> &
   ScopeColumn<Filter> &
   ([Item] extends [Row] ? unknown : { show: (row: Row, db: ViewDatabase) => Item });
 
+type Found<Filter> = Omit<Filter, 'scope'> & { scope?: Scope };
+
 interface List<Filter, Item> extends VisibleStatement {
   /** A page of the items that a filter finds. */
   list(db: ViewDatabase, filter: Filter, page: PageRequest): Promise<Page<Item>>;
-  /** The item with this key; null: there is none, or the filter does not find it. */
-  find(db: ViewDatabase, key: string, ...filter: object extends Filter ? [Filter?] : [Filter]): Promise<Item | null>;
+  /**
+   * The item with this key; null: there is none, or the filter does not find it. Without a scope, its
+   * route has checked that the caller has it.
+   */
+  find(
+    db: ViewDatabase,
+    key: string,
+    ...filter: object extends Found<Filter> ? [Found<Filter>?] : [Found<Filter>]
+  ): Promise<Item | null>;
 }
 
 /** Makes a list. */

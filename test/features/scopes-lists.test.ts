@@ -185,7 +185,24 @@ test('a key for an agent has its settings and its costs; a key for sessions has 
   // What it is told about the agent has nothing of the whole service.
   expect((await holder.rig.post('/v1/budgets', { scope: 'all', per: 'day', limitUsd: 5 })).status).toBe(201);
   expect((await holder.rig.get('/v1/agents/helper')).body.budgets).toHaveLength(1);
-  expect((await helper.get('/v1/agents/helper')).body).toMatchObject({ budgets: [], cronList: [], mcpServers: [] });
+  await holder.rig.post('/v1/pause', { agent: 'helper', reason: 'a secret' });
+  const { paused, workspace, heartbeat } = (await holder.rig.get('/v1/agents/helper')).body;
+  expect(paused).toMatchObject({ pausedBy: 'admin', reason: 'a secret' });
+  const hidden = {
+    paused: { ...paused, pausedBy: null, reason: null },
+    workspace: null,
+    heartbeat: { ...heartbeat, target: null },
+    crons: null,
+  };
+  expect(workspace).not.toBeNull();
+  expect((await helper.get('/v1/agents/helper')).body).toMatchObject({
+    ...hidden,
+    budgets: [],
+    cronList: [],
+    mcpServers: [],
+  });
+  expect(await items(helper, '/v1/agents')).toMatchObject([hidden]);
+  await holder.rig.post('/v1/resume', { agent: 'helper' });
   expectSame([await helper.get('/v1/agents/main'), 'main'], [await helper.get('/v1/agents/nobody'), 'nobody']);
   expect((await items(helper, '/v1/usage?group=agent')).map(({ group }: { group: string }) => group)).toEqual([
     'helper',

@@ -47,7 +47,7 @@ test('a turn shows how each of its attempts ended, and no span of it is negative
   ]);
   const kinds = turn.spans.map(({ kind }) => kind);
   expect(kinds).toContain('rate.wait');
-  expect(turn.spans.find(({ kind }) => kind === 'worker.lost')).toMatchObject({ name: 'worker-2' });
+  expect(turn.spans.find(({ kind }) => kind === 'worker.lost')).toMatchObject({ name: 'worker' });
   for (const { startedAt, endedAt } of turn.spans) if (endedAt !== null) expect(endedAt >= startedAt).toBe(true);
 });
 

@@ -132,6 +132,7 @@ function Menu({ version, onHelp }: { version: string | undefined; onHelp: () => 
         {who.sees !== null && (
           <p className="soft">
             Sees <SafeText text={who.sees.join(', ')} />
+            {!who.listsComplete && '. Older items are still missing in lists.'}
           </p>
         )}
         <ZoneChoice />

@@ -27,7 +27,7 @@ export const words: Words = {
             value: ({ sessions }) => `${sessions.count}${sessions.isCapped ? '+' : ''}`,
             dropOrder: 4,
           },
-          { title: 'CRONS', value: ({ crons }) => crons.enabled, dropOrder: 5 },
+          { title: 'CRONS', value: ({ crons }) => crons?.enabled ?? '', dropOrder: 5 },
           { title: 'TURNS', value: ({ week }) => week.turns, dropOrder: 2 },
           { title: 'FAILED', value: ({ week }) => week.failedTurns, dropOrder: 1 },
           { title: 'COST', value: ({ week }) => moneyText(week.costUsd), align: 'right' },
@@ -51,7 +51,7 @@ export const words: Words = {
 const SIMULATED = 'some of it is of the scripted model: that money was not spent';
 
 function stateText({ paused }: Pick<AgentDetails, 'paused'>): string {
-  return paused === null ? 'active' : `paused by ${paused.pausedBy}`;
+  return paused === null ? 'active' : `paused by ${paused.pausedBy ?? 'another key'}`;
 }
 
 function printAgent(agent: AgentDetails, terminal: Terminal): void {
@@ -65,7 +65,9 @@ function printAgent(agent: AgentDetails, terminal: Terminal): void {
     model: [agent.model, ...fallbacks].join(', then '),
     workspace: agent.workspace,
     heartbeat:
-      heartbeat.everyMs === 0 ? null : `every ${formatDuration(heartbeat.everyMs)}, alerts to ${heartbeat.target}`,
+      heartbeat.everyMs === 0
+        ? null
+        : `every ${formatDuration(heartbeat.everyMs)}${heartbeat.target === null ? '' : `, alerts to ${heartbeat.target}`}`,
     chats: [...bound, ...(channels.isDefault ? ['all that no binding matches'] : [])].join(', ') || null,
     tools: toolList.flatMap(({ name, isAllowed, isOffered }) => ((isOffered ?? isAllowed) ? [name] : [])).join(' '),
     'left out':

@@ -6,6 +6,7 @@ import { usageItem } from '../../contract/costs.ts';
 import { mcpServer } from '../../contract/mcp.ts';
 import { pause } from '../../contract/pauses.ts';
 import { failure, turnTitle } from '../../contract/views.ts';
+import { ofService } from '../../contract/guarded.ts';
 import { text, flag, count, iso, sessionKey, sessionTitle, uuid, wholeList } from '../../contract/fields.ts';
 import { APPROVAL_ASKS } from '../../core/tool-policy.ts';
 import { cron } from '../crons/contract.ts';
@@ -25,7 +26,7 @@ const agent = z.strictObject({
   fallbacks: names.describe('Models to use, in this order, when the model is unavailable'),
   thinking: text.describe('The thinking level of its model'),
   promptMode: text.describe('Which sections its system prompt has: `full`, `minimal` or `none`'),
-  workspace: text.describe('The path of the folder with its files'),
+  workspace: ofService(text, 'The path of the folder with its files'),
   toolPolicies: z
     .array(
       z.strictObject({
@@ -37,7 +38,8 @@ const agent = z.strictObject({
   heartbeat: z
     .strictObject({
       everyMs: count.describe('The interval in milliseconds; 0: never'),
-      target: text.describe(
+      target: ofService(
+        text,
         'Where alerts go: `none`, `last`, `webhook`, a channel, or the address of a chat: `channel:telegram/main/42`',
       ),
       activeHours: z
@@ -54,12 +56,13 @@ const agent = z.strictObject({
         .describe('What must have changed for the agent to be called; null: nothing'),
     })
     .describe('When the agent is polled'),
-  crons: z
-    .strictObject({
+  crons: ofService(
+    z.strictObject({
       total: count.describe('The number of all its crons'),
       enabled: count.describe('The number of its enabled crons'),
-    })
-    .describe('The number of its crons'),
+    }),
+    'The number of its crons',
+  ),
   sessions: z
     .strictObject({
       count: count.describe('The number of sessions that were counted'),
@@ -74,7 +77,7 @@ const version = z.strictObject({
   chars: count.describe('The length of that text'),
   since: iso.describe('When the first of the turns that were read had it'),
   until: iso.describe('When the last of them had it'),
-  turnId: uuid.describe('The last of these turns'),
+  turnId: uuid.nullable().describe('The last of these turns that the key sees; null: it sees none'),
 });
 
 const instruction = z.strictObject({

@@ -108,7 +108,7 @@ async function viewDetails(context: ApiContext, id: string, scope: Scope): Promi
   const ofService = <Item>(all: readonly Item[]): Item[] => (scope === EVERYTHING ? [...all] : []);
   const [viewed, prompts, crons, budgets, servers, failures] = await Promise.all([
     viewAgents(context, [id], scope),
-    viewPrompts(service, id, names),
+    viewPrompts(service, { agentId: id, names, scope }),
     listCrons(views, { agentId: id }, { limit: CRONS_MAX, after: null }),
     budgetBookOf(service).read(),
     listServers(config, reads),

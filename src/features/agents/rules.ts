@@ -65,12 +65,15 @@ export interface PromptFiles {
   files: ReadonlyMap<string, { sha256: string; text: string }>;
   since: string;
   until: string;
-  turnId: string;
+  turnId: string | null;
 }
 
 /** The versions of a file, newest first; `prompts`: newest first. */
 export function versionsOf(name: string, prompts: readonly PromptFiles[]) {
-  const versions = new Map<string, { sha256: string; chars: number; since: string; until: string; turnId: string }>();
+  const versions = new Map<
+    string,
+    { sha256: string; chars: number; since: string; until: string; turnId: string | null }
+  >();
   for (const { files, since, until, turnId } of prompts) {
     const file = files.get(name);
     if (file === undefined) continue;

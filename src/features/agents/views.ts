@@ -8,7 +8,7 @@ import type { Database } from '../../database/database.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { viewQuery } from '../../database/literal-query.ts';
 import type { Scope } from '../../core/scope.ts';
-import { newestText } from '../../database/scope-sql.ts';
+import { isSeenText, newestText } from '../../database/scope-sql.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
 import { readSnapshots } from '../../kernel/sessions/snapshots.ts';
 import type { AgentView } from './contract.ts';
@@ -57,21 +57,22 @@ interface PromptRow {
   toolsSha256: string;
   since: string;
   until: string;
-  turnId: string;
+  turnId: string | null;
 }
 
 export const readPrompts = viewQuery({
   name: 'prompts-of-agent',
-  purpose: `Read the different prompts that turns of an agent ($1) had, newest first, of those among the ${TURNS_MAX} newest of all.`,
+  purpose: `Read the different prompts that turns of an agent ($1) had, newest first, with turns of a scope ($2), of those among the ${TURNS_MAX} newest of all.`,
   text: `with newest as materialized (
-  select id, session_id, system_sha256, tools_sha256, view ->> 'sectionsSha256' as sections_sha256, started_at
+  select id, session_id, system_sha256, tools_sha256, view ->> 'sectionsSha256' as sections_sha256, started_at, scope
   from holdfast.turns where kind <> 'compaction' order by id desc limit ${TURNS_MAX}
 ),
 own as materialized (select * from newest where ${OWN_SQL})
 select o.system_sha256 as "systemSha256", o.sections_sha256 as "sectionsSha256", (array_agg(o.tools_sha256 order by o.id desc))[1] as "toolsSha256",
-  ${isoSql('min(o.started_at)')} as since, ${isoSql('max(o.started_at)')} as until, (array_agg(o.id order by o.id desc))[1] as "turnId"
+  ${isoSql('min(o.started_at)')} as since, ${isoSql('max(o.started_at)')} as until, 
+  (array_agg(o.id order by o.id desc) filter (where ${isSeenText('$2', 'o.scope')}))[1] as "turnId"
 from own o group by 1, 2 order by max(o.id::text) desc limit ${PROMPTS_MAX}`,
-  values: (agentId: string) => [agentId],
+  values: (agentId: string, scope: Scope) => [agentId, scope],
   answer: (rows: PromptRow[]) => rows,
 });
 
@@ -84,10 +85,9 @@ export interface AgentPrompts {
 
 export async function viewPrompts(
   { views, database }: { views: ViewDatabase; database: Database },
-  agentId: string,
-  names: readonly string[],
+  { agentId, names, scope }: { agentId: string; names: readonly string[]; scope: Scope },
 ): Promise<AgentPrompts> {
-  const prompts = await readPrompts(views, agentId);
+  const prompts = await readPrompts(views, agentId, scope);
   const [newest] = prompts;
   if (newest === undefined) return { files: [], toolNames: null };
   const hashes = prompts.flatMap(({ systemSha256, sectionsSha256 }) => [systemSha256, sectionsSha256 ?? []].flat());

@@ -7,7 +7,6 @@ import type { Service } from '../../kernel/use-cases/service.ts';
 import { askText, chatToAsk } from './ask-in-chat.ts';
 import { findRequest, settleLeft } from './store/approvals.ts';
 import { approvals } from './views.ts';
-import { EVERYTHING } from '../../core/scope.ts';
 
 const ROUND_MS = 2_000;
 
@@ -24,7 +23,7 @@ export async function runApprovalRound(service: Service): Promise<void> {
   await settleLeft(database);
   await sendHeldNotices(service, 'approval', async (call) => {
     const request = await findRequest(database, call);
-    const approval = request === null ? null : await approvals.find(views, request.id, { scope: EVERYTHING });
+    const approval = request === null ? null : await approvals.find(views, request.id);
     if (approval === null || approval.status !== 'open') return [];
     const { sessionKey, turnId, shown, expiresAt, requestedAt } = approval;
     const common = { type: 'approval.requested', sessionKey, turnId, messageIds: [] };

@@ -31,7 +31,7 @@ const getApproval = defineRead({
 
 /** The request, of which the route has found that the caller sees it. */
 async function findApproval(context: ApiContext, id: string): Promise<ApprovalView> {
-  const found = await approvals.find(context.views, id, { scope: EVERYTHING });
+  const found = await approvals.find(context.views, id);
   if (found === null) throw notFound(`approval ${id}. GET /v1/approvals lists them`);
   return found;
 }

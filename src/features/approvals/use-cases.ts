@@ -5,7 +5,6 @@ import type { KeyedRequest } from '../../database/idempotency.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { decideApproval, type Decision } from './store/approvals.ts';
 import { approvals } from './views.ts';
-import { EVERYTHING } from '../../core/scope.ts';
 
 /**
  * `decided`: now. Otherwise the request is as it is: decided before, expired, or its call does not
@@ -21,6 +20,6 @@ export async function decideRequest(
   const said = note === null || note.trim() === '' ? null : storableText(note.trim());
   const { isFirst } = publish(await decideApproval(database, { ...decision, note: said }, idempotency));
   if (isFirst) return { kind: 'decided' };
-  const approval = await approvals.find(views, decision.id, { scope: EVERYTHING });
+  const approval = await approvals.find(views, decision.id);
   return approval === null ? { kind: 'unknown' } : { kind: 'closed', approval };
 }

@@ -59,7 +59,7 @@ export function answerList(context: ApiContext, request: SubmitRequest, list: re
   if (isDryRun) return estimate(context, request, { items });
   return answerOnce(context.views, idempotency, {
     perform: () => submit(context, request, { items, key: () => idempotency }),
-    answer: (made) => readAnswer(context, made, request),
+    answer: (made) => readAnswer(context, made),
   });
 }
 
@@ -74,7 +74,7 @@ export function answerLines(context: ApiContext, request: SubmitRequest, upload:
     sha256: () => reader.sha256(),
     boundTo: (lines) => ({ query, lines }),
     perform: (bind) => submit(context, request, { items, format, key: () => bind(reader.sha256()) }),
-    answer: (made) => readAnswer(context, made, request),
+    answer: (made) => readAnswer(context, made),
   });
 }
 
@@ -108,13 +108,8 @@ async function submit(
   return { batchId: result.batchId };
 }
 
-/** By the scope of the caller: the batch may be that of a key which this one replaces. */
-async function readAnswer(
-  { views }: ApiContext,
-  { batchId }: { batchId: string },
-  { principal: { scope } }: SubmitRequest,
-): Promise<Answer> {
-  return { status: 201, body: requireFound(await batches.find(views, batchId, { scope }), `batch ${batchId}`) };
+async function readAnswer({ views }: ApiContext, { batchId }: { batchId: string }): Promise<Answer> {
+  return { status: 201, body: requireFound(await batches.find(views, batchId), `batch ${batchId}`) };
 }
 
 /** The row of a batch. Throws `Problem` for an unknown model. */

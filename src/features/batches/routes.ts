@@ -21,7 +21,6 @@ import {
 } from '../../api/route.ts';
 import * as schemas from './contract.ts';
 import { answerLines, answerList } from './answer-submission.ts';
-import { EVERYTHING } from '../../core/scope.ts';
 import { item } from '../../api/belongs.ts';
 
 /** The largest JSON body of a batch; lines have a limit of their own. */
@@ -233,7 +232,7 @@ function refuse(result: BatchControl, id: string, done: string): void {
 }
 
 async function findBatch({ views }: ApiContext, id: string): Promise<schemas.BatchView> {
-  return requireFound(await batches.find(views, id, { scope: EVERYTHING }), `batch ${id}`);
+  return requireFound(await batches.find(views, id), `batch ${id}`);
 }
 
 export const routes: Route[] = [

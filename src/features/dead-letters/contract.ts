@@ -1,24 +1,27 @@
 // Dead letters on the wire: failed work, and an operator's decisions about it.
 import { z } from 'zod';
 import { LETTER_KINDS, pacing } from '../bulk-actions/contract.ts';
+import { guarded } from '../../contract/guarded.ts';
 import { text, uuid, iso, count, createdAt, sessionTitle } from '../../contract/fields.ts';
 
 const IDS_MAX = 500;
 
-export const deadLetter = z.strictObject({
-  id: uuid.describe('The id of the dead letter'),
-  kind: text.describe('What failed: `turn`, `delivery` or `announcement`'),
-  title: text.describe('What failed, in one line: what the turn answers or the delivery says, or the session'),
-  sessionKey: text.nullable().describe('The key of its session; null: the session was deleted'),
-  sessionTitle: sessionTitle.nullable().describe(`${sessionTitle.description}; null: it was deleted`),
-  turnId: uuid.nullable().describe('The failed turn; null: it was deleted, or no turn failed'),
-  deliveryId: uuid.nullable().describe('The failed delivery; null: it was deleted, or no delivery failed'),
-  code: text.describe('The error code, for programs'),
-  reason: text.describe('Why it failed, for people'),
-  state: z.enum(['open', 'redriven', 'discarded']).describe('Whether an operator has decided about it'),
-  createdAt,
-  settledAt: iso.nullable().describe('When an operator decided; null: it is open'),
-});
+export const deadLetter = z
+  .strictObject({
+    id: uuid.describe('The id of the dead letter'),
+    kind: text.describe('What failed: `turn`, `delivery` or `announcement`'),
+    title: text.describe('What failed, in one line: what the turn answers or the delivery says, or the session'),
+    sessionKey: text.nullable().describe('The key of its session; null: the session was deleted'),
+    sessionTitle: sessionTitle.nullable().describe(`${sessionTitle.description}; null: it was deleted`),
+    turnId: uuid.nullable().describe('The failed turn; null: it was deleted, or no turn failed'),
+    deliveryId: uuid.nullable().describe('The failed delivery; null: it was deleted, or no delivery failed'),
+    code: text.describe('The error code, for programs'),
+    reason: text.describe('Why it failed, for people'),
+    state: z.enum(['open', 'redriven', 'discarded']).describe('Whether an operator has decided about it'),
+    createdAt,
+    settledAt: iso.nullable().describe('When an operator decided; null: it is open'),
+  })
+  .register(guarded, { as: 'letter' });
 export type DeadLetterView = z.output<typeof deadLetter>;
 
 export const deadLetterGroup = z.strictObject({

@@ -20,6 +20,8 @@ import {
   redrivenLetters,
   retryRequest,
 } from './contract.ts';
+import { isInside } from '../../core/scope.ts';
+import { findRoot } from '../../kernel/views/scope.ts';
 import { item } from '../../api/belongs.ts';
 
 const groupKey = z.tuple([z.string(), z.string()]);
@@ -125,10 +127,12 @@ const retry = defineEffect({
     },
     409: { description: 'The turn ended well, still runs, was retried before, or answered an item of a batch' },
   },
-  async perform({ params, body: { text = null }, idempotency }, { context }) {
+  async perform({ params, body: { text = null }, idempotency, principal: { scope } }, { context }) {
     const result = await redoTurn(context.service, params.id, { text, idempotency });
     if (result.kind === 'ok') return { retried: params.id, messageIds: result.messageIds };
     if (result.kind === 'unknown') throw notFound(`turn ${params.id}`);
+    if (result.kind === 'item' && !isInside(scope, await findRoot(context.reads, 'batch', result.batchId)))
+      throw conflict('The turn answered an item of a batch of another key, which can retry the item.');
     throw conflict(whyNotRetried(result));
   },
 });

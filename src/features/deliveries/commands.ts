@@ -68,7 +68,7 @@ function formatDelivery(delivery: DeliveryDetails, terminal: Terminal): string {
   const lines: [string, string | null | undefined][] = [
     ['session', sessionKey],
     ['turn', turnId],
-    ['to', target.url === undefined ? placeOf(delivery) : `${placeOf(delivery)} ${target.url}`],
+    ['to', target?.url === undefined ? placeOf(delivery) : `${placeOf(delivery)} ${target.url}`],
     ['attempts', waits === null ? String(attempts) : `${attempts}, ${waits}`],
     ['last error', lastError],
     ['text', payload.text],

@@ -1,6 +1,7 @@
 // One delivery with its attempts, and how many there are, on the wire.
 import { z } from 'zod';
 import { DELIVERY_STATUSES } from '../../core/statuses.ts';
+import { ofService } from '../../contract/guarded.ts';
 import { text, flag, uuid, iso, count, sessionKey, sessionTitle, createdAt, reason } from '../../contract/fields.ts';
 
 const status = z.enum(DELIVERY_STATUSES);
@@ -19,9 +20,10 @@ export const delivery = z.strictObject({
   part: count.describe('Its place among the parts of one delivery to a chat, from 1'),
   parts: count.describe('The number of parts; a notice about a part that was not sent is one part more'),
   platformId: text.nullable().describe('The id that the platform gave the message; null: it was not sent to a chat'),
-  target: z
-    .looseObject({ url: text.optional().describe('The URL of the receiver') })
-    .describe('Where it is sent, without credentials'),
+  target: ofService(
+    z.looseObject({ url: text.optional().describe('The URL of the receiver') }),
+    'Where it is sent, without credentials',
+  ),
   payload: z
     .looseObject({
       type: text.optional().describe('The type of the delivery'),
@@ -36,7 +38,7 @@ export const delivery = z.strictObject({
   dueAt: iso.describe('When the next attempt is due'),
   expiresAt: iso.describe('When no further attempts to deliver are made'),
   lastStatus: z.int().nullable().describe('The HTTP status of the last answer; null: there was no answer'),
-  lastError: text.nullable().describe('Why the last attempt failed; null: it did not fail, or there was no attempt'),
+  lastError: ofService(text, 'Why the last attempt failed; null: it did not fail, or there was no attempt'),
   createdAt,
   settledAt: iso.nullable().describe('When it was sent or given up; null: neither yet'),
 });

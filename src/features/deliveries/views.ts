@@ -233,12 +233,12 @@ function buildFew({ sessionKey, turnId, scope }: SeenDeliveries, named: NamedDel
 }
 
 /** The others. */
-function buildRest({ channel, text }: DeliveryFilter, named: NamedDeliveries | null): Sql[] {
+function buildRest({ channel, text, scope }: SeenDeliveries, named: NamedDeliveries | null): Sql[] {
   const conditions: Sql[] = [];
   if (channel !== undefined) conditions.push(sql`d.channel = ${channel}`);
   if (text !== undefined && named === null) {
     conditions.push(sql`(strpos((select s.key from holdfast.sessions s where s.id = d.session_id), lower(${text}::text)) > 0
-      or strpos(lower(coalesce(d.last_error, '')), lower(${text}::text)) > 0)`);
+      or ${scope === EVERYTHING}::boolean and strpos(lower(coalesce(d.last_error, '')), lower(${text}::text)) > 0)`);
   }
   return conditions;
 }

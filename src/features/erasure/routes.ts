@@ -1,6 +1,8 @@
 // The permanent deletion of conversations.
 import { z } from 'zod';
 import { erasePerson, eraseSession, previewErasure } from './erase-session.ts';
+import { isInside } from '../../core/scope.ts';
+import { findRoot } from '../../kernel/views/scope.ts';
 import { conflict, Problem } from '../../api/problem.ts';
 import { defineRoute, type Route } from '../../api/route.ts';
 import { erasure, subjectErasure } from './contract.ts';
@@ -26,9 +28,12 @@ const deleteSession = defineRoute({
     200: { description: 'What was removed; with dryRun, what would be', schema: erasure },
     409: { description: 'A batch that has not ended has items of the session; nothing was removed' },
   },
-  async handle({ params: { key }, query }, { context }) {
+  async handle({ params: { key }, query, principal: { scope } }, { context }) {
     const result = await (query.dryRun === 'true' ? previewErasure : eraseSession)(context.service, key);
-    if (result.kind === 'busy') throw busy(result.batchId, key);
+    if (result.kind === 'busy') {
+      const isSeen = isInside(scope, await findRoot(context.reads, 'batch', result.batchId));
+      throw busy(isSeen ? `the batch ${result.batchId}` : 'a batch of another key', key);
+    }
     return { status: 200, body: { key, removed: result.removed, files: result.files } };
   },
 });
@@ -63,17 +68,17 @@ const deleteSubject = defineRoute({
   async handle({ params: { senderId }, query }, { context: { service } }) {
     const person = { senderId, channel: query.channel ?? null, erasesShared: query.shared === 'erase' };
     const result = await erasePerson(service, person, query.dryRun === 'true');
-    if (result.kind === 'busy') throw busy(result.batchId, result.sessionKey);
+    if (result.kind === 'busy') throw busy(`the batch ${result.batchId}`, result.sessionKey);
     const { sessions, shared, batchItems } = result;
     return { status: 200, body: { senderId, sessions, shared, batchItems } };
   },
 });
 
 /** Without a session, the batch has items of the person. */
-function busy(batchId: string, sessionKey: string | null): Problem {
+function busy(batch: string, sessionKey: string | null): Problem {
   const [whose, kept] =
-    sessionKey === null ? ['the person', 'nothing'] : [`the session ${sessionKey}`, 'nothing of the session'];
-  const detail = `The batch ${batchId} has items of ${whose} that have not ended. Cancel the batch first; ${kept} was removed.`;
+    sessionKey === null ? ['The person', 'nothing'] : [`The session ${sessionKey}`, 'nothing of the session'];
+  const detail = `${whose} has items of ${batch} that have not ended. Cancel the batch first; ${kept} was removed.`;
   return conflict(detail);
 }
 

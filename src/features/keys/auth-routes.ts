@@ -2,6 +2,7 @@
 // is in no address.
 import { z } from 'zod';
 import { recordChange } from '../../kernel/use-cases/record-change.ts';
+import { areListsComplete } from './views.ts';
 import { makeCode, endWebSessions, signIn, useCode, WEB_SESSION_MS } from './manage-keys.ts';
 import { describeScope } from '../../core/scope.ts';
 import type { ApiContext } from '../../api/context.ts';
@@ -80,9 +81,10 @@ const getSession = defineRead({
   path: '/v1/auth/sessions/current',
   summary: 'Who is signed in, and when the sign-in expires',
   shows: { description: 'The sign-in, or the key', schema: schemas.signIn },
-  async read({ principal: { name, role, scope }, reply }) {
+  async read({ principal: { name, role, scope }, reply }, { context }) {
     const session = reply.request.identity?.session ?? null;
-    return { principal: name, role, sees: describeScope(scope), expiresAt: session?.expiresAt ?? null };
+    const listsComplete = scope === null || (await areListsComplete(context.views, scope));
+    return { principal: name, role, sees: describeScope(scope), listsComplete, expiresAt: session?.expiresAt ?? null };
   },
 });
 

@@ -72,13 +72,15 @@ const LISTED = '"holdfast keys list" shows the created keys and which key each h
 
 /** Throws `Problem` for agents that do not exist, and for sessions of none of the agents. */
 function refuseEmptyScope(scope: ScopeSettings, config: Config): void {
-  const at = scope.agents?.findIndex((id) => !isAgent(config, id)) ?? -1;
-  if (at !== -1) {
+  const { agents = [], sessions = [] } = scope;
+  const named = [
+    ...(agents ?? []).map((id, at) => ({ id, field: `agents[${at}]` })),
+    ...(sessions ?? []).map((prefix, at) => ({ id: prefix.split(':')[1] ?? '', field: `sessions[${at}]` })),
+  ];
+  const unknown = named.find(({ id }) => !isAgent(config, id));
+  if (unknown !== undefined) {
     const known = config.agents.list.map(({ id }) => id).join(', ');
-    throw fieldProblem(
-      `agents[${at}]`,
-      `no agent has the id ${JSON.stringify(scope.agents?.[at])}. There are ${known}`,
-    );
+    throw fieldProblem(unknown.field, `no agent has the id ${JSON.stringify(unknown.id)}. There are ${known}`);
   }
   if (rootsOf(scope)?.length === 0)
     throw fieldProblem('sessions', 'none of these sessions is one of these agents. Leave one of the two out');

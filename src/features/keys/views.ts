@@ -5,6 +5,7 @@ import { rootOfKey } from '../../core/scope.ts';
 import { fromNow, now } from '../../rows/columns.ts';
 import { apiKeys, webSessions } from '../../rows/keys.ts';
 import { and, gt, inArray, isNull, or, query, sql } from '../../database/drizzle.ts';
+import { viewQuery } from '../../database/literal-query.ts';
 import { listOf } from '../../database/list-of.ts';
 import type { ViewDatabase } from '../../database/page.ts';
 import { isoSql } from '../../kernel/sessions/session-facts.ts';
@@ -32,6 +33,14 @@ export function readWebSessions(
   return query(db, (of) => of.select().from(webSessions).where(those));
 }
 
+export const areListsComplete = viewQuery({
+  name: 'are-lists-complete',
+  purpose: 'Whether older rows have the prefixes of a scope.',
+  text: `select not exists (select from holdfast.scopes c where c.step is not null and c.prefix = any ($1::text[])) as "isDone"`,
+  values: (scope: readonly string[]) => [scope],
+  answer: ([row]: { isDone: boolean }[]) => row?.isDone === true,
+});
+
 /** Keys, also those that are revoked. */
 export const keys = listOf<object, ApiKeyView>({
   name: 'list-api-keys',
@@ -40,7 +49,8 @@ export const keys = listOf<object, ApiKeyView>({
   ${isoSql('k.last_used_at')} as "lastUsedAt", ${isoSql('k.revoked_at')} as "revokedAt", k.replaces, k.agents, k.sessions,
   json_build_object('requestsPerMinute', k.requests_per_minute, 'messagesInFlight', k.messages_in_flight) as limits,
   not exists (select from holdfast.scopes c where c.step is not null and c.prefix = any (array_append(
-    coalesce((select array_agg(left(one, -1)) from unnest(k.sessions) as one), (select array_agg('agent:' || one || ':') from unnest(k.agents) as one)),
+    coalesce((select array_agg(left(one, -1)) from unnest(k.sessions) as one where k.agents is null or split_part(one, ':', 2) = any (k.agents)),
+      (select array_agg('agent:' || one || ':') from unnest(k.agents) as one)),
     coalesce(k.owner, '${callerOfKey('')}' || k.name) || '${rootOfKey('')}'))) as "listsComplete"
 from holdfast.api_keys k`,
   filters: {},

@@ -30,12 +30,13 @@ import { isSessionSeen } from '../../api/belongs.ts';
 import { isInside, rootOfKey, type Scope } from '../../core/scope.ts';
 import { findRoot, findRootOf } from '../../kernel/views/scope.ts';
 import { fieldProblem, notFound, Problem } from '../../api/problem.ts';
+import type { Principal } from '../../api/key-ring.ts';
 import type { ApiContext } from '../../api/context.ts';
-import type { AnyRequest } from '../../api/route.ts';
+import { type AnyRequest, ownerOfAnswers } from '../../api/route.ts';
 import { chooseModel, type ChosenModel } from './models.ts';
 import type { ClientRequest } from './read-parts.ts';
 import { chooseTools } from './read-tools.ts';
-import { findHistory, findTarget, type Target } from './find-session.ts';
+import { findHistory, findTarget, type KnownHistory, type Target } from './find-session.ts';
 
 /** The message that a request has stored, or that it continues. */
 export interface BegunCall {
@@ -87,9 +88,6 @@ export async function beginCall(
   // Before the history is compared: it contains the message of an equal request.
   const known = await findKeyedMessage(context.views, keyed);
   if (known?.isEqual === false) throw idempotencyMismatch();
-  // It may be that of a key with more, which this one replaces.
-  if (known !== null && !isInside(scope, await findRoot(context.views, 'message', known.messageId)))
-    throw notFound('answer to this Idempotency-Key');
   if (known !== null) return { messageId: known.messageId, afterStep: 0, isReplay: true, ignored };
   const place =
     (await target?.(keyed)) ??
@@ -130,7 +128,16 @@ export async function beginCall(
     ...withOptions(pickOptions({ tools: undefined, tags: body.metadata, responseFormat: body.responseFormat })),
     ...(conversation.instructions === null ? {} : { extraSystemPrompt: conversation.instructions }),
   };
-  const { service } = context;
+  const taken = await storeMessage(context, request.principal, { history, message, keyed });
+  return { messageId: taken.message.id, isReplay: taken.kind === 'duplicate', afterStep: 0, ignored };
+}
+
+/** Stores a message, and before it the history that its session begins with. */
+async function storeMessage(
+  { service }: ApiContext,
+  { owner, scope, name }: Principal,
+  { history, message, keyed }: { history: KnownHistory; message: InboundMessage; keyed: KeyedRequest },
+) {
   // Its own conversations belong to the key; a session that exists keeps its root.
   const root = isInside(scope, history.key) ? null : rootOfKey(owner);
   // Before its message. Sent again, nothing is inserted.
@@ -143,11 +150,10 @@ export async function beginCall(
     body: message,
     root,
     idempotency: keyed,
-    sentBy: parseKeyName(request.principal.name),
+    sentBy: parseKeyName(name),
   });
   if (accepted.kind === 'refused') throw new Problem('model_not_found', accepted.message);
-  const taken = toTakenMessage(accepted);
-  return { messageId: taken.message.id, isReplay: taken.kind === 'duplicate', afterStep: 0, ignored };
+  return toTakenMessage(accepted);
 }
 
 /** The key of the request, or the one that it or an equal earlier one is given. */
@@ -157,9 +163,10 @@ async function resolveKey(
 ): Promise<KeyedRequest> {
   if (idempotency !== null) return idempotency;
   const sha256 = sha256OfJson(body);
-  const scope = `${principal.owner} openai ${list.path}`;
+  const owner = ownerOfAnswers(principal);
+  const scope = `${owner} openai ${list.path}`;
   const isRepeated = Number(headers['x-stainless-retry-count'] ?? 0) >= 1;
-  const key = await keyOfClientRequest(context.service.database, { owner: principal.owner, sha256, scope }, isRepeated);
+  const key = await keyOfClientRequest(context.service.database, { owner, sha256, scope }, isRepeated);
   return { scope, key, sha256 };
 }
 

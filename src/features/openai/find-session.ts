@@ -6,8 +6,6 @@ import { cutHead } from '../../core/text.ts';
 import type { SessionKey } from '../../core/ids.ts';
 import type { ApiContext } from '../../api/context.ts';
 import { parseSessionKey } from '../../api/parse-json.ts';
-import { isSessionSeen } from '../../api/belongs.ts';
-import type { Scope } from '../../core/scope.ts';
 import { conflict } from '../../api/problem.ts';
 import type { AnyRequest } from '../../api/route.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
@@ -35,28 +33,20 @@ export interface Target {
 /** The session of a request that a header names, a user, or nothing. */
 export async function findTarget(
   context: ApiContext,
-  { principal: { owner, scope } }: AnyRequest,
-  {
-    agentId,
-    named,
-    user,
-    ...asked
-  }: Omit<AskedTarget, 'scope'> & { agentId: string; named?: string; user: string | undefined },
+  { principal: { owner } }: AnyRequest,
+  { agentId, named, user, ...asked }: AskedTarget & { agentId: string; named?: string; user: string | undefined },
 ): Promise<Target> {
   if (named !== undefined) return { key: parseSessionKey(named, 'x-holdfast-session-key'), isNamed: true };
   if (user === undefined) return freshTarget(`agent:${agentId}:openai:`, asked.keyed);
   const name: SessionName = { kind: 'user', agentId, owner, name: user };
   const whole = await ownTarget(context, name);
-  return context.config.openai.user === 'session'
-    ? whole
-    : await chatTarget(context, { whole, name }, { ...asked, scope });
+  return context.config.openai.user === 'session' ? whole : await chatTarget(context, { whole, name }, asked);
 }
 
 interface AskedTarget {
   keyed: KeyedRequest;
   conversation: Conversation;
   mode: 'server' | 'fork';
-  scope: Scope;
 }
 
 /**
@@ -67,14 +57,12 @@ interface AskedTarget {
 async function chatTarget(
   { views }: ApiContext,
   { whole, name }: { whole: Target; name: SessionName },
-  { keyed, conversation, mode, scope }: AskedTarget,
+  { keyed, conversation, mode }: AskedTarget,
 ): Promise<Target> {
   const prefix = `${ownKey(name)}:${hashText(firstWords(conversation)).slice(0, 16)}-`;
   const fresh = freshTarget(prefix, keyed);
   if (conversation.history.length === 0) return fresh;
-  const chats = await findChats(views, { prefix, whole: whole.key });
-  const seen = await Promise.all(chats.map((one) => isSessionSeen(one, scope, views)));
-  const known = chats.filter((_one, at) => seen[at]);
+  const known = await findChats(views, { prefix, whole: whole.key });
   for (const one of known) {
     const stored = await readSaid(views, one);
     if (isContinued(stored, conversation.history)) return { key: parseSessionKey(one, 'user'), isNamed: true, stored };

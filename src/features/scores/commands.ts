@@ -50,7 +50,7 @@ export const words: Words = {
       run: prints('countScores', ({ items, isCapped }, terminal, { by }) => {
         terminal.table(
           [
-            { title: by.toUpperCase(), value: (row) => row.name },
+            { title: by.toUpperCase(), value: (row) => row.name ?? 'other keys' },
             { title: 'GOOD', value: (row) => row.good, align: 'right' },
             { title: 'BAD', value: (row) => row.bad, align: 'right' },
             { title: 'SCORES', value: (row) => row.count, align: 'right' },

@@ -1,6 +1,6 @@
 // Scores: given, listed, counted, removed.
 import { z } from 'zod';
-import { notFound, requireFound } from '../../api/problem.ts';
+import { fieldProblem, notFound, Problem, requireFound } from '../../api/problem.ts';
 import { parseSessionKey } from '../../api/parse-json.ts';
 import { defineEffect, defineList, defineRead, defineRoute, type Route } from '../../api/route.ts';
 import { timeText } from '../../config/schema-scalars.ts';
@@ -10,7 +10,7 @@ import { removeScore, setScore } from './use-cases.ts';
 import { countScores, scores, type ScoreFilter } from './views.ts';
 import { item } from '../../api/belongs.ts';
 import type { Principal } from '../../api/key-ring.ts';
-import { EVERYTHING } from '../../core/scope.ts';
+import { isOtherCaller } from '../../core/key-role.ts';
 
 const rangeQuery = {
   session: sessionKeyText.optional().describe('Only scores of this session'),
@@ -32,6 +32,11 @@ function toFilter(query: z.output<z.ZodObject<typeof rangeQuery>>, { scope }: Pr
   } satisfies ScoreFilter;
 }
 
+/** True for the author of a score that the caller may not know. */
+function isHidden(author: string, { name, scope }: Principal): boolean {
+  return scope !== null && isOtherCaller(author, name);
+}
+
 const getScores = defineList({
   operationId: 'listScores',
   belongs: 'list',
@@ -43,8 +48,12 @@ const getScores = defineList({
     author: nameText.optional().describe('Only scores of this author, their `by`'),
   },
   shows: { description: 'A page of scores', item: score },
-  list: ({ query, principal }, page, { context }) =>
-    scores.list(context.views, { ...toFilter(query, principal), turnId: query.turn, author: query.author }, page),
+  async list({ query, principal }, page, { context }) {
+    const { turn: turnId, author } = query;
+    if (author !== undefined && isHidden(author, principal))
+      throw fieldProblem('author', `expected a person or the key itself, which is ${principal.name}`, 'invalid_query');
+    return scores.list(context.views, { ...toFilter(query, principal), turnId, author }, page);
+  },
 });
 
 const getCounts = defineRead({
@@ -58,7 +67,7 @@ const getCounts = defineRead({
   }),
   shows: { description: 'The groups', schema: scoreCounts },
   read: ({ query, principal }, { context }) =>
-    countScores(context.views, query.by ?? 'score', toFilter(query, principal)),
+    countScores(context.views, { by: query.by ?? 'score', caller: principal.name }, toFilter(query, principal)),
 });
 
 const postScore = defineEffect({
@@ -73,13 +82,15 @@ const postScore = defineEffect({
   },
   async perform({ params: { id: turnId }, body, principal, idempotency }, { context }) {
     const { score: name, value, note = null, messageId = null, by: author = principal.name } = body;
+    if (isOtherCaller(author, principal.name))
+      throw fieldProblem('by', 'is the name of another key. Send the name of a person, or leave it out');
     const given = { turnId, messageId, name, value, note, author };
     const id = await setScore(context.service, given, idempotency);
     if (id !== null) return { id };
     throw notFound(messageId === null ? `turn ${turnId}` : `message ${messageId} of the turn ${turnId}`);
   },
   show: async ({ id }: { id: string }, _request, { context }) =>
-    requireFound(await scores.find(context.views, id, { scope: EVERYTHING }), `score ${id}`),
+    requireFound(await scores.find(context.views, id), `score ${id}`),
 });
 
 const deleteScore = defineRoute({
@@ -88,8 +99,18 @@ const deleteScore = defineRoute({
   method: 'DELETE',
   path: '/v1/scores/{id}',
   summary: 'Remove a score',
-  answers: { 200: { description: 'It is removed', schema: scoreRemoved } },
-  async handle({ params: { id } }, { context }) {
+  answers: {
+    200: { description: 'It is removed', schema: scoreRemoved },
+    403: { description: 'The key is for a part of the service, and another key gave the score' },
+  },
+  async handle({ params: { id }, principal }, { context }) {
+    // The author of a score never changes.
+    const found = await scores.find(context.views, id);
+    if (found !== null && isHidden(found.by ?? '', principal))
+      throw new Problem(
+        'forbidden',
+        'Another key gave this score. Remove it with that key, or with one for everything.',
+      );
     if (!(await removeScore(context.service, id))) throw notFound(`score ${id}`);
     return { status: 200, body: { id } };
   },

@@ -3,6 +3,7 @@ import type { CountedBy, ScoreCounts, ScoreView } from '../../contract/scores.ts
 import { viewQuery } from '../../database/literal-query.ts';
 import { listOf } from '../../database/list-of.ts';
 import { newestText } from '../../database/scope-sql.ts';
+import { ADMIN, callerOfKey } from '../../core/key-role.ts';
 import { scoreSql } from '../../kernel/views/score-sql.ts';
 import type { Scope } from '../../core/scope.ts';
 
@@ -39,13 +40,15 @@ export const scores = listOf<ScoreFilter, { score: ScoreView }, ScoreView>({
 
 const READ_MAX = 50_000;
 const GROUPS_MAX = 200;
-const GROUP_SQL = `case $by::text when 'score' then r.name when 'agent' then s.agent_id when 'author' then r.author
+const GROUP_SQL = `case $by::text when 'score' then r.name when 'agent' then s.agent_id when 'author' then
+    case when $scope::text[] is null or r.author = $caller or not (r.author = '${ADMIN}' or starts_with(r.author, '${callerOfKey('')}')) then r.author end
     else to_char(r.created_at at time zone 'UTC', 'YYYY-MM-DD') end`;
 
 /** Counts the newest scores that a filter finds. */
 export const countScores = viewQuery({
   name: 'count-scores',
-  purpose: 'Count scores by name, agent, author or day.',
+  purpose:
+    'Count scores by name, agent, author or day. To a scope, the keys other than $caller are one group without a name.',
   text: `with found as materialized (
   ${newestText(
     { prefixes: '$scope', column: 'r.scope', max: READ_MAX },
@@ -60,12 +63,9 @@ select name, count(*) filter (where value = 'true' or number > 0)::int as good, 
   count(*)::int as count, round(avg(number), 4)::float8 as average, (select bool_or(is_last) from found) as "isCapped"
 from found group by name order by case when $by = 'day' then name end desc, count(*) desc, name limit ${GROUPS_MAX}`,
   values: (
-    by: CountedBy,
+    group: { by: CountedBy; caller: string },
     filter: Pick<ScoreFilter, 'scope' | 'sessionKey' | 'agentId' | 'name' | 'since' | 'until'>,
-  ) => ({
-    by,
-    ...filter,
-  }),
+  ) => ({ ...group, ...filter }),
   answer: (rows: (ScoreCounts['items'][number] & { isCapped: boolean })[]): ScoreCounts => ({
     items: rows.map(({ isCapped: _isCapped, ...group }) => group),
     isCapped: rows[0]?.isCapped ?? false,

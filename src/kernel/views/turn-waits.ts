@@ -104,18 +104,18 @@ function before({ received, previous }: WaitsRow, { claimedAt }: Pick<AttemptVie
  * lost.
  */
 function between({ attempts: ended }: WaitsRow, attempts: readonly AttemptView[], turn: TurnNow): SpanView[] {
-  const waits = attempts.flatMap(({ endedAt, how, renewedAt, worker }, at) => {
+  const waits = attempts.flatMap(({ endedAt, how, renewedAt }, at) => {
     const next = attempts[at + 1]?.claimedAt;
     if (next === undefined || endedAt === null || how === 'released') return [];
     return how === 'lost'
-      ? [span('worker.lost', worker ?? 'worker', renewedAt ?? endedAt, next)]
+      ? [span('worker.lost', 'worker', renewedAt ?? endedAt, next)]
       : [parked(ended[at]?.code ?? 'parked', endedAt, next)];
   });
   if (turn.why === null) return waits;
   const { code, since } = turn.why;
   if (turn.status === 'parked') return [...waits, parked(code, since, null)];
   // The disk says nothing about the worker.
-  return code === 'storage_unavailable' ? waits : [...waits, span('worker.lost', turn.worker ?? 'worker', since, null)];
+  return code === 'storage_unavailable' ? waits : [...waits, span('worker.lost', 'worker', since, null)];
 }
 
 function parked(code: string, startedAt: string, endedAt: string | null): SpanView {

@@ -3,6 +3,7 @@
 // for in every column of every table.
 import { expect, test } from 'vitest';
 import { tablesWith as findWord } from '../../api/tables-with.ts';
+import { makeScopedKey } from '../../api/scoped-key.ts';
 import { useApiRig } from '../../api/use-api-rig.ts';
 import { readBatchItems } from '../../rows/batches.ts';
 import { countSessions } from '../../rows/sessions.ts';
@@ -74,7 +75,7 @@ test('a person is not erased while a batch has items of them that have not ended
   const id = await submit([{ text: 'curlew', sender: { id: 'gus' } }]);
   expect(await erase('/v1/subjects/gus')).toMatchObject({
     status: 409,
-    body: { code: 'conflict', detail: expect.stringContaining(`${id} has items of the person`) },
+    body: { code: 'conflict', detail: expect.stringContaining(`The person has items of the batch ${id}`) },
   });
   await cancel(id);
   expect((await erase('/v1/subjects/gus')).body).toMatchObject({ batchItems: 1 });
@@ -89,6 +90,21 @@ test('a key whose items were cancelled before they made a session is erased with
   expect(planned.body).toMatchObject({ removed: { batch_items: 1 } });
   expect((await erase('/v1/sessions/never-made')).body).toMatchObject({ removed: { batch_items: 1 } });
   expect(await tablesWith('whimbrel')).toEqual({});
+});
+
+test('a key with a scope is not told which batch of another key has items of its session (G44)', async () => {
+  const shop = await makeScopedKey(holder.rig, { sessions: ['agent:main:shop:*'] }, 'admin');
+  const item = { text: '[[error: 400 times=always]]', sessionKey: 'shop:1' };
+  const made = await batchRig(holder.rig).submit({ items: [item, item], maxFailurePercent: 100 });
+  const { id } = made.body;
+  const busy = await shop.ask('DELETE', '/v1/sessions/shop:1');
+  expect(busy).toMatchObject({ status: 409, body: { detail: expect.stringContaining('a batch of another key') } });
+  await run(id);
+  const [turn] = (await shop.get('/v1/turns?session=shop:1')).body.items;
+  const refused = await shop.post(`/v1/turns/${turn.id}/retry`);
+  expect(refused).toMatchObject({ status: 409, body: { detail: expect.stringContaining('a batch of another key') } });
+  for (const { body } of [busy, refused]) expect(JSON.stringify(body)).not.toContain(id);
+  expect((await holder.rig.post(`/v1/turns/${turn.id}/retry`)).body.detail).toContain(id);
 });
 
 test('items that an erasure has emptied are not retried', async () => {

@@ -90,7 +90,13 @@ describe('a role', () => {
     expect(said.status).toBe(202);
     expect((await holder.rig.get('/v1/keys', bearer(PLAIN_KEY))).status).toBe(403);
     const { body } = await holder.rig.get('/v1/auth/sessions/current', bearer(PLAIN_KEY));
-    expect(body).toEqual({ principal: 'key:plain', role: 'operator', sees: null, expiresAt: null });
+    expect(body).toEqual({
+      principal: 'key:plain',
+      role: 'operator',
+      sees: null,
+      listsComplete: true,
+      expiresAt: null,
+    });
   });
 });
 
@@ -99,7 +105,13 @@ describe('a created key', () => {
     const { id, key } = await makeKey('night-shift', 'operator');
     expect(key).toMatch(/^hf_[\w-]{43}$/);
     const ask = () => holder.rig.get('/v1/auth/sessions/current', bearer(key));
-    expect((await ask()).body).toEqual({ principal: 'key:night-shift', role: 'operator', sees: null, expiresAt: null });
+    expect((await ask()).body).toEqual({
+      principal: 'key:night-shift',
+      role: 'operator',
+      sees: null,
+      listsComplete: true,
+      expiresAt: null,
+    });
     await eventually(async () => (await keyNamed('night-shift')).lastUsedAt).not.toBeNull();
 
     const revoked = await holder.rig.ask('DELETE', `/v1/keys/${id}`);
@@ -208,12 +220,13 @@ describe('the audit log', () => {
 test('a new key with a scope finds older rows at once, and says so while it does not (G44)', async () => {
   const { rig } = holder;
   await rig.post('/v1/sessions/older:1/messages', { text: 'Hello' });
-  const { id } = await makeKey('of-the-older', 'viewer', { sessions: ['agent:main:older:*'] });
+  const { id, key } = await makeKey('of-the-older', 'viewer', { agents: ['main'], sessions: ['agent:main:older:*'] });
+  const own = async () => (await rig.get('/v1/auth/sessions/current', bearer(key))).body.listsComplete;
   const shown = async () => {
     const { items } = (await rig.get('/v1/keys')).body;
     return items.find((one: { id: string }) => one.id === id).listsComplete;
   };
-  expect(await shown()).toBe(true);
+  expect([await shown(), await own()]).toEqual([true, true]);
   const prefix = 'agent:main:older:';
   const labelled = await rig.rows(
     `select s.key from holdfast.sessions s join holdfast.inbox i on i.session_id = s.id and i.scope = s.scope
@@ -222,5 +235,12 @@ test('a new key with a scope finds older rows at once, and says so while it does
   );
   expect(labelled).toEqual([{ key: 'agent:main:older:1' }]);
   await rig.rows(`update holdfast.scopes set step = 'rows' where prefix = $1`, [prefix]);
-  expect(await shown()).toBe(false);
+  expect([await shown(), await own()]).toEqual([false, false]);
+});
+
+test('a key for sessions of an agent that does not exist is refused', async () => {
+  const sessions = ['agent:main:x:*', 'agent:nobody:x:*'];
+  const refused = await holder.rig.post('/v1/keys', { name: 'of-nobody', role: 'viewer', sessions });
+  expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: 'sessions[1]' }] } });
+  expect(refused.body.detail).toContain('There are main');
 });

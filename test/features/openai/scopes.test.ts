@@ -120,11 +120,18 @@ describe('a conversation of a key with a scope', () => {
       expect(own).not.toBe(id);
       expect((await send(next, path, body, key)).id).toBe(own);
     }
+    await send(first, '/v1/responses', response, { 'idempotency-key': 'of-the-first' });
     // A client that repeats a request by itself.
     const repeated = { ...response, input: '[[reply: another secret]]' };
-    await send(first, '/v1/responses', repeated, {});
-    const joined = await send(next, '/v1/responses', repeated, { 'x-stainless-retry-count': '1' });
-    expect(joined.error.code).toBe('not_found');
+    const { id } = await send(first, '/v1/responses', repeated, {});
+    const own = (await send(next, '/v1/responses', repeated, { 'x-stainless-retry-count': '1' })).id;
+    expect(own).toEqual(expect.any(String));
+    expect(own).not.toBe(id);
+    // Another body under the key of the other is no conflict, which would say that it was used.
+    const other = { ...response, input: '[[reply: mine]]' };
+    expect((await send(next, '/v1/responses', other, { 'idempotency-key': 'of-the-first' })).id).toEqual(
+      expect.any(String),
+    );
   });
 
   test('waits for results of its client, which no other key can send (G44)', async () => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { changeDeliveries } from '../../rows/deliveries.ts';
 import { readEvents } from '../../rows/events.ts';
 import { countScores } from '../../rows/scores.ts';
+import { makeScopedKey } from '../../api/scoped-key.ts';
 import { BOT, updateOf, useChannelRig } from '../channels/channel-rig.ts';
 
 const holder = useChannelRig();
@@ -67,7 +68,7 @@ describe('a score', () => {
     expect((await give(turnId, score, key)).body).toEqual(first.body);
     await give(turnId, score);
     expect(await readEvents(holder.rig.api, { type: 'score.set', turnId }, 'turnId', 'data')).toEqual([
-      { turnId, data: { ...score, by: 'admin' } },
+      { turnId, data: { messageId: null, ...score, by: 'admin' } },
     ]);
   });
 
@@ -129,6 +130,7 @@ describe('scores', () => {
     expect(await found('useful:-0.50')).toEqual([false, false, true]);
     expect(await found('fault:tool: wrong')).toEqual([false, true, false]);
     expect(await found('fault:true')).toEqual([false, false, false]);
+    expect(await found(' useful :false')).toEqual([false, true, false]);
     const { status, body: problem } = await holder.rig.api.get('/v1/turns?score=useful');
     expect([status, problem.errors]).toMatchObject([400, [{ path: 'score' }]]);
     expect((await get('/v1/scores?author=counted&score=fault')).items).toMatchObject([{ turnId: bad.turnId }]);
@@ -140,6 +142,56 @@ describe('scores', () => {
     expect((await get(`/v1/scores/counts?by=author&score=useful&session=${bad.session}`)).items).toEqual([
       { name: 'counted', good: 0, bad: 1, count: 1, average: null },
     ]);
+  });
+
+  test('do not name other keys to a key with a scope, which removes only its own and those of persons (G44)', async () => {
+    const { api } = holder.rig;
+    const shop = await makeScopedKey(api, { sessions: ['agent:main:shop:*'] });
+    const other = await makeScopedKey(api, {});
+    const { turnId } = await answered('shop:judged');
+    const score = { score: 'polite', value: true };
+    const ofAdmin = (await give(turnId, score)).body;
+    const ofOther = (await other.post(`/v1/turns/${turnId}/scores`, score)).body;
+    const ofShop = (await shop.post(`/v1/turns/${turnId}/scores`, score)).body;
+    const ofAda = (await shop.post(`/v1/turns/${turnId}/scores`, { ...score, by: 'Ada' })).body;
+    const names = [ofAdmin.by, ofOther.by];
+    const counted = (name: string | null, count: number) => ({ name, good: count, bad: 0, count, average: null });
+    expect((await shop.get('/v1/scores/counts?by=author')).body.items).toEqual([
+      counted(null, 2),
+      counted('Ada', 1),
+      counted(ofShop.by, 1),
+    ]);
+    for (const author of [...names, 'key:never'])
+      expect(await shop.get(`/v1/scores?author=${author}`)).toMatchObject({
+        status: 400,
+        body: { errors: [{ path: 'author' }] },
+      });
+    for (const author of [ofShop.by, 'Ada'])
+      expect((await shop.get(`/v1/scores?author=${author}`)).body.items).toMatchObject([{ by: author }]);
+    for (const { id } of [ofAdmin, ofOther])
+      expect(await shop.ask('DELETE', `/v1/scores/${id}`)).toMatchObject({ status: 403 });
+    for (const { id } of [ofShop, ofAda])
+      expect(await shop.ask('DELETE', `/v1/scores/${id}`)).toMatchObject({ status: 200 });
+    expect((await get(`/v1/scores?turn=${turnId}`)).items.map(({ by }: { by: string }) => by)).toEqual(
+      names.toReversed(),
+    );
+  });
+
+  test('are given in the name of the caller or of a person, never in that of another key', async () => {
+    const { api } = holder.rig;
+    const key = await makeScopedKey(api, {});
+    const { turnId } = await answered();
+    const score = { score: 'helpful', value: true };
+    await give(turnId, score);
+    const { by } = (await key.post(`/v1/turns/${turnId}/scores`, score)).body;
+    const taken = { ...score, value: false };
+    for (const refused of [
+      await key.post(`/v1/turns/${turnId}/scores`, { ...taken, by: 'admin' }),
+      await give(turnId, { ...taken, by }),
+    ])
+      expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: 'by' }] } });
+    expect(await key.post(`/v1/turns/${turnId}/scores`, { ...score, by })).toMatchObject({ status: 200, body: { by } });
+    expect((await get(`/v1/scores?turn=${turnId}`)).items).toMatchObject([{ value: true }, { value: true }]);
   });
 
   test('are made of 👍 and 👎 under an answer in a chat, once however often they are pushed, and end with them', async () => {

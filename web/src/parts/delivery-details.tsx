@@ -65,7 +65,7 @@ function Facts({ delivery }: { delivery: Delivery }): ReactElement {
         <SafeText text={delivery.channel} />
       </Fact>
       <Fact name={delivery.conversation === null ? 'Goes to' : 'Conversation'}>
-        <SafeText text={delivery.conversation ?? delivery.target.url ?? JSON.stringify(delivery.target)} />
+        <SafeText text={delivery.conversation ?? delivery.target?.url ?? 'a webhook'} />
       </Fact>
       {delivery.parts > 1 && (
         <Fact name="Part">

@@ -159,7 +159,7 @@ function Settings({ agent }: { agent: Agent }): ReactElement {
           Fallbacks: fallbacks.length > 0 && <SafeText text={fallbacks.join(', ')} />,
           Thinking: thinking,
           'System prompt': promptMode,
-          Workspace: <SafeText text={workspace} />,
+          Workspace: workspace !== null && <SafeText text={workspace} />,
           Polled: (
             <Link to="/heartbeats" search={{ agent: agent.id }}>
               {intervalText(heartbeat)}, {pollText(heartbeat)}
@@ -236,7 +236,7 @@ const VERSIONS: readonly PlainColumn<Version>[] = [
   { title: 'Characters', isNumber: true, cell: ({ chars }) => countText(chars) },
   { title: 'First seen', cell: ({ since }) => <Age at={since} /> },
   { title: 'Last seen', cell: ({ until }) => <Age at={until} /> },
-  { title: 'Last turn', cell: ({ turnId }) => <TurnLink id={turnId} /> },
+  { title: 'Last turn', cell: ({ turnId }) => (turnId === null ? '' : <TurnLink id={turnId} />) },
 ];
 
 /** The files as prompts had them: what is in the workspace now, the next turn reads. */

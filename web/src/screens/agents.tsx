@@ -46,7 +46,7 @@ const COLUMNS: readonly Column<Agent>[] = [
       </Link>
     ),
   },
-  { title: 'Crons', width: '60px', isNumber: true, yields: true, cell: ({ crons }) => countText(crons.total) },
+  { title: 'Crons', width: '60px', isNumber: true, yields: true, cell: ({ crons }) => crons && countText(crons.total) },
   { title: 'Polled', width: '110px', yields: true, cell: ({ heartbeat }) => intervalText(heartbeat) },
   { title: 'Turns in 7 days', width: '110px', isNumber: true, cell: ({ week }) => countText(week.turns) },
   {

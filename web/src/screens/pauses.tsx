@@ -66,7 +66,7 @@ export function PauseList({ items }: { items: readonly Pause[] }): ReactElement 
               <SafeText text={scopeText(pause)} />
             </strong>
             <span>
-              <Age at={pause.since} /> by <SafeText text={pause.pausedBy} />
+              <Age at={pause.since} /> by <SafeText text={pause.pausedBy ?? 'another key'} />
               {pause.reason !== null && (
                 <>
                   : <SafeText text={pause.reason} />

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { cutHead } from '../../../core/text.ts';
 import { UPLOAD_HOURS, type AskedBatch } from '../../batches/rules/batch.ts';
 import type { Principal } from '../../../api/key-ring.ts';
+import { EVERYTHING, type Scope } from '../../../core/scope.ts';
 import { OPENAI_FORM } from '../error-shape.ts';
 import { batchObject, toLineErrors, type LineError } from '../rules/batch-objects.ts';
 import { formatClientBatchId, parseClientBatchId, parseFileId } from '../../../core/client-ids.ts';
@@ -78,7 +79,7 @@ const postBatch = defineEffect({
       idempotency: request.idempotency,
     });
   },
-  show: ({ batchId }, { principal }, { context }) => shown(context, batchId, principal),
+  show: ({ batchId }, _request, { context }) => shown(context, batchId),
 });
 
 interface Submission {
@@ -158,7 +159,7 @@ const getBatch = defineRead({
   summary: 'An OpenAI-compatible batch with its progress',
   form: OPENAI_FORM,
   shows: answers[200],
-  read: ({ params, principal }, { context }) => shown(context, parseId(params.clientBatchId), principal),
+  read: ({ params, principal: { scope } }, { context }) => shown(context, parseId(params.clientBatchId), scope),
 });
 
 const cancelBatch = defineEffect({
@@ -170,14 +171,14 @@ const cancelBatch = defineEffect({
   answers,
   async perform({ params, principal, idempotency }, { context }) {
     const batchId = parseId(params.clientBatchId);
-    const asked = await shown(context, batchId, principal);
+    const asked = await shown(context, batchId, principal.scope);
     const command = { kind: 'cancel', stopsRunning: false } as const;
     const result = await controlBatch(context.service.database, { batchId, command, idempotency });
     if (result.kind !== 'done')
       throw conflict(`The batch is ${asked.status}. Only a batch in progress can be cancelled.`);
     return { batchId };
   },
-  show: ({ batchId }, { principal }, { context }) => shown(context, batchId, principal),
+  show: ({ batchId }, _request, { context }) => shown(context, batchId),
 });
 
 /** Throws `Problem` 404. */
@@ -187,7 +188,11 @@ function parseId(text: string): string {
 }
 
 /** Throws `Problem` 404. */
-async function shown({ views }: ApiContext, id: string, { scope }: Principal): Promise<ReturnType<typeof batchObject>> {
+async function shown(
+  { views }: ApiContext,
+  id: string,
+  scope: Scope = EVERYTHING,
+): Promise<ReturnType<typeof batchObject>> {
   const found = requireFound(await clientBatches.find(views, id, { scope }), `batch ${formatClientBatchId(id)}`);
   return batchObject(found);
 }

@@ -26,7 +26,7 @@ const STORE_SQL = `insert into holdfast.turn_scores as s (id, session_id, turn_i
 
 const eventSql = (type: 'score.set' | 'score.removed', rows: string): string =>
   `select session_id, turn_id, '${type}' as type,
-      json_build_object('score', name, 'value', value, 'by', author) as data, 0 as n from ${rows}`;
+      json_build_object('messageId', message_id, 'score', name, 'value', value, 'by', author) as data, 0 as n from ${rows}`;
 /** A statement that is sent again changes nothing, so it is no news. */
 const SET_SQL = eventSql('score.set', 'stored where updated_at >= statement_timestamp()');
 const REMOVED_SQL = eventSql('score.removed', 'removed');
