@@ -27,7 +27,7 @@ type Count = (typeof counts)[number];
 /** Of a session. Then a new one follows: each turn makes its history longer. */
 const turnsEach = 16;
 
-interface Figures {
+export interface Figures {
   turnsPerSecond: number;
   /** Processor time per turn in milliseconds: of the service, and with its PostgreSQL server. */
   serviceMs: number;
@@ -100,7 +100,7 @@ async function withTree<Result>(
 }
 
 /** At least so many turns, in as many new sessions at a time as `count` says. */
-async function measure({ service, server }: Measured, count: Count, turns: number): Promise<Figures> {
+export async function measure({ service, server }: Measured, count: number, turns: number): Promise<Figures> {
   const runs = Math.ceil(turns / (count * turnsEach));
   const keys = await service.seed(count * runs, 0);
   const read = () => ({ service: processorMsOf(service.pids, 'postgres'), postgres: processorMsOf([server]) });

@@ -35,7 +35,7 @@ export function unauthorized(): Problem {
 
 /**
  * The answer to a token that is not valid. It does not count as a wrong key: a signature cannot be
- * guessed, and behind one address the tokens of many pages end.
+ * guessed, and one address may have many pages whose tokens expire.
  */
 export function invalidToken(): Problem {
   return new Problem(

@@ -48,7 +48,7 @@ type ListDeclaration<Filter, Row, Item> = ListParts<Filter, Row, Item> &
   ScopeColumn<Filter> &
   ([Item] extends [Row] ? unknown : { show: (row: Row, db: ViewDatabase) => Item });
 
-type Found<Filter> = Omit<Filter, 'scope'> & { scope?: Scope };
+type FilterOfFind<Filter> = Omit<Filter, 'scope'> & { scope?: Scope };
 
 interface List<Filter, Item> extends VisibleStatement {
   /** A page of the items that a filter finds. */
@@ -60,7 +60,7 @@ interface List<Filter, Item> extends VisibleStatement {
   find(
     db: ViewDatabase,
     key: string,
-    ...filter: object extends Found<Filter> ? [Found<Filter>?] : [Found<Filter>]
+    ...filter: object extends FilterOfFind<Filter> ? [FilterOfFind<Filter>?] : [FilterOfFind<Filter>]
   ): Promise<Item | null>;
 }
 

@@ -1,17 +1,18 @@
 // Goal: what is outside of the scope of a key does not exist for it, in any route and any tool
 // (G44). Method: three customers of one service, each with something of every kind. Keys of one of
-// them ask every route of the table for what the others have and for what nobody has, and compare
-// the answers. What a route needs to be asked comes from the table itself and from the scenarios of
+// them, and a token for one of its sessions, ask every route of the table for what the others have
+// and for what nobody has, and compare the answers. What a route needs to be asked comes from the table itself and from the scenarios of
 // test/crash/rig/keyed-scenarios.ts; a route that needs more fails a test that says what to add.
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { ROUTES } from '../../scripts/all-routes.ts';
 import { roleOf, type Route } from '../../src/api/route.ts';
-import { KEY_ROLES, mayAct, type KeyRole } from '../../src/core/key-role.ts';
+import { KEY_ROLES, mayAct } from '../../src/core/key-role.ts';
 import { listTools, type RouteTool } from '../../src/features/mcp-server/tools.ts';
 import { KEYED_SETTINGS } from '../crash/rig/keyed-channels.ts';
 import { ADMIN_KEY } from './api-rig.ts';
 import { openEvents, type ReceivedEvent } from './event-client.ts';
+import { HIDDEN_FIELDS } from './hidden-fields.ts';
 import { bearer, fill, placesOf, routeOf, type Customer } from './scope-world.ts';
 import { useApiRig } from './use-api-rig.ts';
 
@@ -73,6 +74,13 @@ const NOBODY = '01a200b2-af01-73e8-8681-83b97fe6f9f3';
 /** What a parameter is that must be given, when nothing of a customer is asked for. */
 const REQUIRED: Record<string, string> = { q: 'reply', ids: NOBODY };
 
+/** A token for browsers, which is for one session of the first customer, is asked as another role. */
+const ROLES = [...KEY_ROLES, 'token'] as const;
+type Role = (typeof ROLES)[number];
+
+/** What the service and the agent write in a session, beside what the person and the agent say to each other. */
+const UNSAID = /(?:(?:thought|task|event|note|author|canvas|context|label)(?: of |-)|say[\\": ]+)zebra/;
+
 /** A body that no route takes. */
 const NOTHING = { nothing: 'of this' };
 
@@ -116,22 +124,23 @@ function withQuery(route: Route, given: Record<string, string> = {}): string {
 
 const isFor = (route: Route, ...places: string[]): boolean =>
   placesOf(route).some((place) => places.includes(String(place)));
-/** A stream without an end: test/api/scoped-events.test.ts. */
+/** A stream without an end has a test of its own. */
 const isEndless = ({ operationId }: Route): boolean => operationId === 'streamEvents';
 const ASKED = ROUTES.filter((route) => route.isPublic !== true && !isEndless(route));
 const ROWS = ASKED.map((route) => [route.method, route.path, route] as const);
+const TOKEN_ROWS = ROWS.filter(([, , { token }]) => token !== undefined);
 
 describe.each([
   ['some sessions', 'sessions'],
   ['an agent', 'agents'],
 ] as const)('a key for %s', (part, kind) => {
   const agents = { list: [{ id: 'main' }, ...(kind === 'agents' ? WORDS.map((id) => ({ id })) : [])] };
-  const holder = useApiRig({ file: { ...KEYED_SETTINGS, agents } });
+  const holder = useApiRig({ file: { ...KEYED_SETTINGS, agents, api: { tokens: { requestsPerMinute: 100_000 } } } });
   const scopeOf = (word: string) => (kind === 'agents' ? { agents: [word] } : { sessions: [`agent:main:${word}:*`] });
   /** The customer that each id of the database is of, without hyphens. */
   const ownerOf = new Map<string, string>();
   const customers: Customer[] = [];
-  const keys = {} as Record<KeyRole, string>;
+  const keys = {} as Record<Role, string>;
   /** What the first key was told of the first customer before there was another, by the URL. */
   const alone = new Map<string, Told>();
   let before: Map<string, string[]>;
@@ -229,6 +238,10 @@ describe.each([
       keys[role] = made.body.key;
       replaces = made.body.id;
     }
+    const session = customers[0]!.things['key'];
+    const made = await rig.post('/v1/tokens', { session, allow: ['read', 'send'] }, bearer(keys.operator));
+    expect(made.status, JSON.stringify(made.body)).toBe(201);
+    keys.token = made.body.token;
     before = await rowsOfOthers();
   });
 
@@ -294,10 +307,12 @@ describe.each([
     text.match(FOREIGN) !== null || (text.match(UUID) ?? []).some(isForeign);
 
   /** True for a request that the key may not send, whatever it names. */
-  const isRefused = (route: Route, role: KeyRole): boolean =>
-    !mayAct(role, roleOf(route)) || isFor(route, 'service') || (kind === 'sessions' && isFor(route, 'agents'));
+  const isRefused = (route: Route, role: Role): boolean =>
+    role === 'token'
+      ? route.token === undefined
+      : !mayAct(role, roleOf(route)) || isFor(route, 'service') || (kind === 'sessions' && isFor(route, 'agents'));
 
-  describe.each(KEY_ROLES)('with the role %s', (role) => {
+  describe.each(ROLES)('with the role %s', (role) => {
     test.each(ROWS)(
       `%s %s tells the role ${role} of ${part} nothing of others (G44)`,
       async (_method, _path, route) => {
@@ -321,6 +336,7 @@ describe.each([
       },
     );
 
+    if (role === 'token') return;
     test.each(ROWS.filter(([method]) => method === 'GET'))(
       `%s %s shows the role ${role} of ${part} what is inside as if there were nothing else (G44)`,
       async (_method, _path, route) => {
@@ -338,6 +354,43 @@ describe.each([
       },
     );
   });
+
+  /** A request to a route for tokens about a session, or about what it has. */
+  function askingAbout(route: Route, things: Record<string, string>): Ask {
+    const query = route.token?.session === 'query' ? { session: things['key']! } : {};
+    const url = `${pathOf(route, things)}${withQuery(route, query)}`;
+    return { method: route.method, url, ...(route.method === 'POST' && { body: { text: 'of a visitor' } }) };
+  }
+
+  test.each(TOKEN_ROWS)(
+    `%s %s shows a token for a session of ${part} what is said in it, and no other session (G32, G44)`,
+    async (_method, _path, route) => {
+      const { things, word } = customers[0]!;
+      const others = await holder.rig.rows(
+        `select s.key, coalesce(t.id, $2) as turns, coalesce(i.id, $2) as messages from holdfast.sessions s
+         left join holdfast.turns t on t.session_id = s.id left join holdfast.inbox i on i.session_id = s.id where s.key <> $1`,
+        [things['key'], NOBODY],
+      );
+      const told = await say(askingAbout(route, things), keys.token);
+      expect(told.status, told.text).toBe(route.method === 'POST' ? 202 : 200);
+      // The person's text says what the model does.
+      const shown = told.text.replaceAll(/\[\[(?:\\.|[^\]"\\])*(?:\]\]|(?="))/g, '');
+      expect(shown).not.toMatch(HIDDEN_FIELDS);
+      expect(shown).not.toMatch(UNSAID);
+      expect(others.flatMap((row) => Object.values(row)).filter((one) => shown.includes(String(one)))).toEqual([]);
+
+      const never = { ...things, key: `${things['key']!}-never`, turns: NOBODY, messages: NOBODY };
+      const about = async (asked: Record<string, string>) => {
+        const { status, text } = await say(askingAbout(route, asked), keys.token);
+        return [status, text.replaceAll(/agent(?::|%3A)[^\s"/]+|[0-9a-f-]{36}/g, '')];
+      };
+      const [ofNothing, ofOthers] = [await about(never), others.filter(({ key }) => String(key).includes(word))];
+      expect(ofNothing[0]).toBe(404);
+      expect(ofOthers.length).toBeGreaterThan(20);
+      for (const other of ofOthers)
+        expect(await about({ ...things, ...(other as Record<string, string>) })).toEqual(ofNothing);
+    },
+  );
 
   test.each(KEY_ROLES)(
     'no tool of the MCP server tells anything of others to a key with the role %s (G44)',

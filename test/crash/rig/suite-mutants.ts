@@ -1,5 +1,5 @@
-// The safeguards of batches, the provider lane, budgets, rate limits, files and scopes, each with the
-// test that fails without it.
+// The safeguards of batches, the provider lane, budgets, rate limits, files, scopes and tokens, each
+// with the test that fails without it.
 import type { SourceChange } from './mutant.ts';
 
 /** A safeguard and how it is switched off. */
@@ -29,6 +29,8 @@ const models = 'src/kernel/turn/model-states.ts';
 const turnContext = 'workers/create-turn-context.ts';
 
 const matrix = 'test/api/scope-matrix.test.ts';
+const tokens = 'src/api/token-access.ts';
+const performing = 'src/api/perform-route.ts';
 
 /** What a key with a scope would see of others: the name, the change of the source, and the list that shows it. */
 const scopes: readonly [name: string, file: string, find: string, replace: string, list: string][] = [
@@ -315,10 +317,35 @@ export const safeguards: readonly Safeguard[] = [
   },
   {
     name: 'the check of what a route is about',
-    file: 'src/api/perform-route.ts',
-    find: 'await refuseOutside(route.belongs, principal, { params, query, body }, api.context.reads);',
+    file: performing,
+    find: 'await refuse(route, principal, { params, query, body }, api.context.reads);',
     replace: '',
     test: matrix,
     title: 'PATCH /v1/sessions/{key} tells the role operator of some sessions',
+  },
+  {
+    name: 'the routes for tokens',
+    file: performing,
+    find: 'principal.token === undefined ? refuseOutside : refuseOutsideToken',
+    replace: 'refuseOutside',
+    more: [{ file: 'src/api/on-request.ts', find: 'refuseToken(token, claims)', replace: 'void token' }],
+    test: matrix,
+    title: 'GET /v1/sessions/{key}/transcript tells the role token of some sessions',
+  },
+  {
+    name: 'the session of a token',
+    file: tokens,
+    find: 'key !== null && (await isOfToken(token.sessions, key, db))',
+    replace: 'key !== null',
+    test: matrix,
+    title: 'GET /v1/turns/{id} shows a token for a session of some sessions',
+  },
+  {
+    name: 'the answers for tokens',
+    file: tokens,
+    find: 'body: access?.shows?.parse(body)',
+    replace: 'body',
+    test: matrix,
+    title: 'GET /v1/turns/{id} shows a token for a session of some sessions',
   },
 ];

@@ -9,6 +9,7 @@ import { readToken, writeToken } from '../../../src/features/tokens/token-text.t
 import { newId } from '../../../src/ids.ts';
 import { createApiRig, type ApiRig } from '../../api/api-rig.ts';
 import { openEvents } from '../../api/event-client.ts';
+import { HIDDEN_FIELDS } from '../../api/hidden-fields.ts';
 import { eventually, useApiRig } from '../../api/use-api-rig.ts';
 import { countTokenSecrets, readIdempotencyKeys } from '../../rows/keys.ts';
 import { withTestDatabase } from '../../servers/postgres.ts';
@@ -57,8 +58,7 @@ async function startOther(): Promise<ApiRig> {
 }
 
 /** What only a key sees; the words of the person and of the agent are not among it. */
-const HIDDEN =
-  /secret-thought|secret-argument|"(?:steps|spans|costUsd|usage|tokens|model|tools|worker|epoch|harness|scores|tags|title|why)":/;
+const HIDDEN = new RegExp(`secret-thought|secret-argument|"title":|${HIDDEN_FIELDS.source}`);
 
 describe('a token for a session', () => {
   test('sends to it and reads it, its messages, its turns and their events, without what only keys see (G32, G44)', async () => {
