@@ -11,5 +11,7 @@ alter table holdfast.api_keys
   add column requests_per_minute integer,
   add column messages_in_flight integer;
 
--- Counts the messages of a key that are not settled. Of messages that a key without a name has sent, it has no entries.
-create index inbox_in_flight on holdfast.inbox ((body ->> 'sentBy')) where status in ('delayed', 'waiting', 'claimed') and body ->> 'sentBy' is not null;
+-- The key whose messages in flight it counts among; null: none, since that key has no such limit. Not an index over the body: that would read each
+-- body as JSON, which fails for one with a character that no text of PostgreSQL can have.
+alter table holdfast.inbox add column counted_for text;
+create index inbox_in_flight on holdfast.inbox (counted_for) where counted_for is not null and status in ('delayed', 'waiting', 'claimed');

@@ -57,19 +57,8 @@ export function apiOf({ method }: Route, api: Api): Api {
  * makes a `Problem` of.
  */
 export async function performRoute(route: Route, { request, reply, principal }: RouteCall, api: Api): Promise<Handled> {
-  let own = api;
-  if (principal !== null && (principal.scope !== EVERYTHING || principal.token !== undefined)) {
-    const { query, body } = request;
-    const params = parseParams(route.path, request.params as Record<string, string>);
-    const refuse = principal.token === undefined ? refuseOutside : refuseOutsideToken;
-    const roots = await refuse(route, principal, { params, query, body }, api.context.reads);
-    for (const sent of route.method === 'GET' ? [] : [query, body]) refuseAuthority(principal.scope, sent);
-    // One without a body gives the agent no words, such as an abort.
-    const hasWords = route.method !== 'GET' && Object.keys(body ?? {}).length > 0;
-    const service = { ...api.context.service, isConfined: true };
-    if (hasWords) await confineSessions(service, roots);
-    own = { ...api, context: { ...api.context, service } };
-  }
+  const own =
+    principal === null ? api : await answerWithin(openFor(route, request, principal, api), REQUEST_MS_MAX, LATE);
   const parsed = parseRequest(route, request, reply, principal ?? ANONYMOUS);
   const handle = () => route.handle(parsed, own);
   const answering = principal === null ? handle() : audited(route, parsed, api.context.service, handle);
@@ -82,6 +71,32 @@ export async function performRoute(route: Route, { request, reply, principal }: 
   }
   const { schema } = route.answers[answer.status] ?? {};
   return { ...answer, body: await hideOutside(schema, answer.body, principal, api.context.reads) };
+}
+
+/**
+ * The API as a route gets it for a caller. For one with a scope, its service confines; the sessions
+ * that the request names are confined before it is handled. Throws `Problem` for what is outside.
+ */
+async function openFor(
+  route: Route,
+  { params: raw, query, body }: RawRequest,
+  principal: Principal,
+  api: Api,
+): Promise<Api> {
+  const countsMessages = (principal.stored?.limits.messagesInFlight ?? null) !== null;
+  const isConfined = principal.scope !== EVERYTHING || principal.token !== undefined;
+  if (!countsMessages && !isConfined) return api;
+  const service = { ...api.context.service, countsMessages, isConfined };
+  if (isConfined) {
+    const params = parseParams(route.path, raw as Record<string, string>);
+    const refuse = principal.token === undefined ? refuseOutside : refuseOutsideToken;
+    const roots = await refuse(route, principal, { params, query, body }, api.context.reads);
+    for (const sent of route.method === 'GET' ? [] : [query, body]) refuseAuthority(principal.scope, sent);
+    // One without a body gives the agent no words, such as an abort.
+    const hasWords = route.method !== 'GET' && Object.keys(body ?? {}).length > 0;
+    if (hasWords) await confineSessions(service, roots);
+  }
+  return { ...api, context: { ...api.context, service } };
 }
 
 /** Throws `Problem` 403 unless a key with the role may use a route that needs the other. */

@@ -56,6 +56,7 @@ export const newInputs = rows('input', (inputs: Inputs) => inputs, {
   drop_policy: ['text', (input) => input.queue?.drop ?? null],
   command_reply: ['text', (input) => input.commandReply ?? null],
   traceparent: ['text', (input) => input.traceparent ?? null],
+  counted_for: ['text', (input) => input.countedFor ?? null],
   ...KEY_COLUMNS,
 });
 
@@ -115,12 +116,12 @@ export const REJECTION_SQL = `case when judged.disposition <> 'rejected' then nu
 
 const stored = cte(`stored as (
   insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, platform_key, traceparent, disposition, reply, status, error,
-    settled_at, answer, scope)
+    settled_at, answer, scope, counted_for)
   select judged.id, session_id, seq, judged.kind, body, route, mode, platform_key, traceparent, disposition, command_reply,
     case when disposition = 'rejected' then 'dropped' when command_reply is not null then 'answered' else 'waiting' end,
     ${REJECTION_SQL},
     case when disposition = 'rejected' or command_reply is not null then clock_timestamp() end,
-    case when judged.key is not null then ${sessionFactsSql('s', WAITING_SQL)} end, s.scope
+    case when judged.key is not null then ${sessionFactsSql('s', WAITING_SQL)} end, s.scope, counted_for
   from judged join locked s on s.id = judged.session_id
   on conflict do nothing
   returning id, session_id, seq, kind, mode, disposition, status, error, reply, received_at, settled_at, scope

@@ -55,6 +55,7 @@ export const STORE_DELAYED = statement<readonly [DelayedInput]>({
       route: ['text', (input) => input.route],
       mode: ['text', (input) => input.mode],
       platform_key: ['text', (input) => input.platformKey],
+      counted_for: ['text', (input) => input.countedFor ?? null],
       waiting_max: ['int', (input) => input.waitingMax],
       deliver_at: ['timestamptz', (input) => new Date(input.deliverAt)],
       ...KEY_COLUMNS,
@@ -71,9 +72,9 @@ export const STORE_DELAYED = statement<readonly [DelayedInput]>({
   returning resource_id
 )`),
     cte(`stored as (
-  insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, platform_key, status, deliver_at, answer)
+  insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, platform_key, status, deliver_at, answer, counted_for)
   select f.id, f.session_id, f.seq, f.kind, f.body, f.route, f.mode, f.platform_key, 'delayed', f.deliver_at,
-    case when f.key is not null then ${sessionFactsSql('s')} end
+    case when f.key is not null then ${sessionFactsSql('s')} end, f.counted_for
   from fitting f join locked s on s.id = f.session_id
   where f.key is null or f.id in (select resource_id from inserted_keys)
   on conflict do nothing

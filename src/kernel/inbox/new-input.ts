@@ -30,6 +30,8 @@ export interface NewInput {
    * platform provides none.
    */
   platformKey: string | null;
+  /** The key whose messages in flight it counts among; absent or null: none. */
+  countedFor?: string | null;
   idempotency: { scope: string; key: string; sha256: string } | null;
   /**
    * The `traceparent` header of its request, when that is valid and trusted; absent: its trace

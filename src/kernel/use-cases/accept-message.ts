@@ -106,6 +106,7 @@ async function storeMessage(service: Service, message: SentMessage, sessionId: S
     route: chooseRoute(body, config.owner.ids),
     platformKey: derivePlatformKey(sessionKey, sent),
     idempotency,
+    countedFor: service.countsMessages ? sentBy : null,
   };
   const trusted = isTrustedParent(config, traceparent) ? { traceparent } : undefined;
   const input = {

@@ -50,6 +50,8 @@ export interface Service {
    * agents of the sessions that they send to reach only what comes from these sessions (G44).
    */
   isConfined: boolean;
+  /** True for requests of a key whose messages in flight are limited. */
+  countsMessages: boolean;
   inbox: Inbox;
   waiting: WaitingTotal;
   publish: Publish;
@@ -74,6 +76,7 @@ export function createService(
     views,
     reads: database.reads,
     isConfined: false,
+    countsMessages: false,
     inbox: createInbox(database),
     waiting: createWaitingTotal(views),
     publish: createPublish(parts),

@@ -14,12 +14,12 @@ export async function countWaiting(db: ViewDatabase): Promise<number> {
   return result.rows[0]?.count ?? 0;
 }
 
-/** How many messages that a key of this name has sent are not settled. */
+/** How many messages of a key of this name are not settled, of those that were counted when they arrived. */
 export const countInFlight = viewQuery({
   name: 'count-in-flight',
   purpose: 'Count the messages of a key that are not settled, by the index of them.',
   text: `select count(*)::int as count from holdfast.inbox i
-where i.status in ('delayed', 'waiting', 'claimed') and i.body ->> 'sentBy' is not null and i.body ->> 'sentBy' = $1`,
+where i.status in ('delayed', 'waiting', 'claimed') and i.counted_for = $1`,
   values: (sentBy: string) => [sentBy],
   answer: ([row]: { count: number }[]) => row?.count ?? 0,
 });
