@@ -53,7 +53,7 @@ const beginFirst = [
 const onlyInLongForm = globSync(
   [
     'test/linear-patterns.test.ts',
-    'test/api/{database-away,keyed-requests,other-providers,retention-and-erasure,scope-matrix}.test.ts',
+    'test/api/{database-away,keyed-requests,other-providers,retention-and-erasure,scope-matrix,scoped-lists}.test.ts',
     'test/features/batches/{auto-batches,batch-costs,bill,estimates,lane-budgets,provider-batches}.test.ts',
     'test/browser/!(figures|sign-in).test.ts',
     'test/cli/!(console-warnings|poll-until-end|table|waterfall).test.ts',
