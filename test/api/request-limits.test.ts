@@ -17,7 +17,7 @@ async function makeKey(limits: object): Promise<{ key: string; headers: { author
 }
 
 const statuses = async (requests: Promise<{ status: number }>[]): Promise<number[]> =>
-  (await Promise.all(requests)).map(({ status }) => status).toSorted();
+  (await Promise.all(requests)).map(({ status }) => status).toSorted((a, b) => a - b);
 const times = <Made>(count: number, make: (n: number) => Made): Made[] =>
   Array.from({ length: count }, (_, n) => make(n));
 

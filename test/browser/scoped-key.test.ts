@@ -53,7 +53,7 @@ test('a key for some sessions is made in the settings, and signs in to those ses
   // By a bookmark: a screen that the key is not for says so, and asks for nothing.
   for (const path of ['/costs', '/crons', '/heartbeats', '/channels', '/processes', '/settings']) {
     await open(path);
-    await page.getByText('your key is for a part of it').waitFor();
+    await page.getByText('Your key is for a part of the service').waitFor();
     await settle();
   }
   expect(refused).toEqual([]);

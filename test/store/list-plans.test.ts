@@ -145,7 +145,7 @@ test.each([
   [findByCode, [null, 'model_failed']],
   [viewToolCall, [newId(), 'c', '"c"']],
   [viewTopCosts, [newId(), new Date(), 10, null, null]],
-  [readPrompts, ['main']],
+  [readPrompts, ['main', null]],
   [readTaggedUsage, ['hour', 'hour', new Date(0), new Date(), null, null, '{"customer":"42"}']],
   [readTurnInputs, [newId()]],
   [readCausesOf, [[newId()], [newId()], [newId()], [newId()], [newId()]]],

@@ -72,7 +72,11 @@ const QUERIES: [string, string, () => Promise<Sql> | Pick<Sql, 'text' | 'values'
     'turn_scores_by_scope',
     async () => matchingSql(await filterTurns(views(), { scope, score: { name: 'thumb', values: [true] } }), page),
   ],
-  ['turn_scores', 'turn_scores_by_scope', () => countScores.prepared(['name', scope, null, null, null, null, null])],
+  [
+    'turn_scores',
+    'turn_scores_by_scope',
+    () => countScores.prepared(['name', scope, 'admin', null, null, null, null, null]),
+  ],
   ['turns', 'turns_by_scope', () => viewTopCosts.prepared([FIRST_ID, new Date(0), 10, null, scope])],
   ['sessions', 'sessions_by_scope', () => countByAgent.prepared([['main'], scope])],
   ['deliveries', 'deliveries_by_scope', () => countDeliveries.prepared([['pending', 'sent'], scope])],

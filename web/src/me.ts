@@ -21,6 +21,6 @@ export function useCanAct(): boolean {
 
 /** Whether that person may change much at once, which only a key for the whole service may. */
 export function useCanActOnMany(): boolean {
-  const { role, sees } = useSuspenseQuery(me).data;
-  return role !== 'viewer' && sees === null;
+  const canAct = useCanAct();
+  return useSeesAll() && canAct;
 }

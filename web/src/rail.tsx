@@ -83,15 +83,15 @@ const GROUPS: readonly { name: string; screens: readonly ScreenLink[] }[] = [
 
 /** The groups of screens that the key of the person is for. */
 function groupsFor(seesAll: boolean): typeof GROUPS {
-  if (seesAll) return GROUPS;
-  const own = GROUPS.map(({ name, screens }) => ({ name, screens: screens.filter(({ isOfService }) => !isOfService) }));
-  return own.filter(({ screens }) => screens.length > 0);
+  const groups = GROUPS.map(({ name, screens }) => ({ name, screens: screens.filter((one) => isFor(one, seesAll)) }));
+  return groups.filter(({ screens }) => screens.length > 0);
 }
 
-const screensOf = (groups: typeof GROUPS): ScreenLink[] => groups.flatMap(({ screens }) => [...screens]);
+const isFor = ({ isOfService }: ScreenLink, seesAll: boolean): boolean => seesAll || !isOfService;
+
 /** All of them, and those of a key for a part of the service. */
-export const SCREENS = screensOf(GROUPS);
-export const OWN_SCREENS = screensOf(groupsFor(false));
+export const SCREENS = GROUPS.flatMap(({ screens }) => [...screens]);
+export const OWN_SCREENS = SCREENS.filter((one) => isFor(one, false));
 
 /** A badge has room for three digits; the screen has the number. */
 const badgeText = (count: number): string => (count > 999 ? '999+' : String(count));

@@ -4,7 +4,6 @@ import {
   createRootRouteWithContext,
   createRoute,
   createRouter,
-  isRedirect,
   lazyRouteComponent,
   Outlet,
   redirect,
@@ -44,11 +43,11 @@ const ANSWER_MS_MAX = 700;
  * Rejects with `no_answer_in_time` if there is none soon; the query continues, and its answer is
  * used when it arrives.
  */
-async function soon<Answer>(answer: Promise<Answer>): Promise<Answer> {
+async function soon(answer: Promise<unknown>): Promise<void> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(deadlineError(location.host, ANSWER_MS_MAX)), ANSWER_MS_MAX);
   try {
-    return await Promise.race([answer, late]);
+    await Promise.race([answer, late]);
   } finally {
     clearTimeout(timer);
   }
@@ -79,16 +78,16 @@ const appRoute = createRoute({
     // Read together: a banner that came later would push the screen down.
     const readiness = context.queries.prefetchQuery(readyQuery);
     try {
-      const { sees } = await soon(context.queries.ensureQueryData({ ...me, retry: false }));
+      await soon(context.queries.ensureQueryData({ ...me, retry: false }));
       await soon(readiness).catch(() => undefined);
-      // The overview is about the whole service.
-      if (sees !== null && location.pathname === '/') throw redirect({ to: '/sessions' });
     } catch (error) {
-      if (isRedirect(error)) throw error;
       if (isSignedOut(error)) throw redirect({ to: '/sign-in', search: { to: location.href } });
       if (!isOutage(error)) throw error;
       return { isAway: true };
     }
+    // The overview is about the whole service.
+    if (location.pathname === '/' && (await context.queries.ensureQueryData(me)).sees !== null)
+      throw redirect({ to: '/sessions' });
     return { isAway: false };
   },
 });

@@ -67,7 +67,7 @@ function OfService({ name }: { name: string }): ReactElement {
   return (
     <>
       <h1>{name}</h1>
-      <Empty>This screen is about the whole service, and your key is for a part of it.</Empty>
+      <Empty>Your key is for a part of the service, this screen for all of it.</Empty>
     </>
   );
 }
@@ -132,7 +132,7 @@ function Menu({ version, onHelp }: { version: string | undefined; onHelp: () => 
         {who.sees !== null && (
           <p className="soft">
             Sees <SafeText text={who.sees.join(', ')} />
-            {!who.listsComplete && '. Older items are still missing in lists.'}
+            {!who.listsComplete && '. Lists are not complete yet.'}
           </p>
         )}
         <ZoneChoice />

@@ -36,9 +36,9 @@ const postToken = defineRoute({
       );
     }
     if (body.allow.includes('send')) refuseRole(principal.role, 'operator');
-    const { now } = context.clock;
+    const nowMs = context.clock.now().getTime();
     const endsAtMs = stored.expiresAt === null ? Infinity : Date.parse(stored.expiresAt);
-    const expiresAtMs = Math.min(now().getTime() + body.expiresInSeconds * 1000, endsAtMs);
+    const expiresAtMs = Math.min(nowMs + body.expiresInSeconds * 1000, endsAtMs);
     const text = await tokensOf(context.service.database).write({
       key: stored.id,
       generation: generationOf(principal.keySha256),

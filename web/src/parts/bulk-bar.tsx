@@ -6,7 +6,7 @@ import { Button } from './button.tsx';
 import { api, type BulkAction } from '../api.ts';
 import { countText, namedCountText } from '../format/amounts.ts';
 import { capitalised } from '../format/title.ts';
-import { useCanAct } from '../me.ts';
+import { useCanActOnMany } from '../me.ts';
 import { Progress } from './bulk-progress.tsx';
 import { Confirm } from './confirm.tsx';
 import { Problem } from './problem.tsx';
@@ -39,7 +39,7 @@ const ONE: Readonly<Record<BulkAction['target'], string>> = {
 };
 
 export function BulkBar({ target, actions, selected, filter, onDone }: BulkBarProps): ReactElement | null {
-  const canAct = useCanAct();
+  const canAct = useCanActOnMany();
   const queries = useQueryClient();
   const [asked, setAsked] = useState<Asked | null>(null);
   const [submitted, setSubmitted] = useState<string | null>(null);

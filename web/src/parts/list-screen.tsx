@@ -3,7 +3,7 @@
 import { useRouter } from '@tanstack/react-router';
 import { useDeferredValue, useMemo, useState, type ReactElement, type ReactNode } from 'react';
 import { Button } from './button.tsx';
-import { useCanAct, useSeesAll } from '../me.ts';
+import { useCanAct, useCanActOnMany } from '../me.ts';
 import { Empty, NoMatch } from './bits.tsx';
 import { chosenColumns } from './chosen-columns.tsx';
 import { DataTable, type Column } from './data-table.tsx';
@@ -33,13 +33,7 @@ interface ListScreenProps<Row> {
 }
 
 export function ListScreen<Row>(props: ListScreenProps<Row>): ReactElement {
-  const { fixed, news, buttons, above, isReady = true, rowActions, grouped, children } = props;
-  const seesAll = useSeesAll();
-  // A bulk action is one of the whole service.
-  const list: List<Row> = useMemo(() => {
-    const { bulk: _bulk, ...own } = props.list;
-    return seesAll ? props.list : own;
-  }, [props.list, seesAll]);
+  const { list, fixed, news, buttons, above, isReady = true, rowActions, grouped, children } = props;
   const state = useListState(list, fixed);
   const { query, rows, filters, memory, choice, open, show } = state;
   const [focused, setFocused] = useState<Row | null>(null);
@@ -101,7 +95,7 @@ function Rows<Row>(props: {
   const { list, state, columns, onCurrent } = props;
   const { memory, remember, selected, setSelected, query, rows, onEnd, open, show } = state;
   const { history } = useRouter();
-  const canAct = useCanAct();
+  const canAct = useCanActOnMany();
   const selecting = {
     selected,
     onSelect: (ids: readonly string[]) => setSelected((before) => before.symmetricDifference(new Set(ids))),
