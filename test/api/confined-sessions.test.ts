@@ -1,7 +1,7 @@
-// Goal: what a caller with a scope sends makes no agent reach beyond it, whatever the text asks for
-// and whoever it says has sent it (G30, G44). Method: a model that makes each call that a message
-// names, with all visibility that the configuration can give; each test also lets an owner ask for
-// the same, who gets it.
+// Goal: a message of a caller with a scope makes no agent reach beyond the scope, whatever its text
+// asks for and whatever sender it names (G30, G44). Method: a model that makes each call that a
+// message names, with the most visibility that the configuration can give. In each test an owner
+// asks for the same, and gets it.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createCronTool } from '../../src/features/crons/cron-tool.ts';
 import { createMemoryTools } from '../../src/features/memory/tools.ts';

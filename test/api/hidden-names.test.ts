@@ -1,5 +1,5 @@
-// Goal: a key with a scope is not told who else there is: names of other keys and of processes, and
-// sessions outside (G44). Its own name it is told.
+// Goal: answers to a key with a scope contain its own name, and no names of other keys, of processes
+// or of sessions outside (G44).
 import { beforeAll, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { ROUTES } from '../../scripts/all-routes.ts';

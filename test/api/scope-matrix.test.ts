@@ -1,8 +1,9 @@
 // Goal: what is outside of the scope of a key does not exist for it, in any route and any tool
 // (G44). Method: three customers of one service, each with something of every kind. Keys of one of
-// them, and a token for one of its sessions, ask every route of the table for what the others have
-// and for what nobody has, and compare the answers. What a route needs to be asked comes from the table itself and from the scenarios of
-// test/crash/rig/keyed-scenarios.ts; a route that needs more fails a test that says what to add.
+// them, and a token for one of its sessions, ask every route of the table for things of the others
+// and for things that do not exist, and compare the answers. The requests are made from the table
+// and from the scenarios of test/crash/rig/keyed-scenarios.ts; a route that needs more fails a test
+// that says what to add.
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { ROUTES } from '../../scripts/all-routes.ts';
@@ -148,7 +149,7 @@ describe.each([
   const isForeign = (id: string): boolean =>
     WORDS.slice(1).includes(ownerOf.get(id.replaceAll('-', '')) as 'zebra-of-b');
 
-  /** The same text about what nobody has, of the same length. Twice is once too many: ids come back. */
+  /** The same text about things that do not exist, of the same length. Called twice, it gives the ids back. */
   const ofNobody = (text: string): string =>
     text
       .replace(/zebra-of-b|horse-of-s/g, (word) => word.replace(/.$/, 'x'))

@@ -18,7 +18,7 @@ describe('a key for some sessions', () => {
     expect((await key.get(`/v1/messages/${sent.body.message.id}`)).status).toBe(200);
   });
 
-  test('gets the same answer for what another has and for what nobody has (G44)', async () => {
+  test('gets the same answer for things outside and for things that do not exist (G44)', async () => {
     const key = await makeKey({ sessions: ['agent:main:shop:*'] });
     const sent = await holder.rig.post('/v1/sessions/office:1/messages', { text: 'a secret' });
     for (const [path, foreign, unknown] of [
