@@ -1,0 +1,49 @@
+// What an item of a data set is: a case that was copied from a turn, or sent as a line; and in which
+// part of the data set it is.
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../../../core/json.ts';
+import type { ToolResultBlock } from '../../../core/content.ts';
+import type { RequestBase, ModelMessage } from '../../../core/model-request.ts';
+import type { ThinkingLevel } from '../../../core/models.ts';
+
+/** Names that fit into an address and a file name. */
+export const NAMED = /^[\w][\w.-]*$/;
+
+export const SPLITS = ['work', 'heldBack'] as const;
+export type Split = (typeof SPLITS)[number];
+
+/** A call of a tool with its recorded or scripted result. */
+export interface RecordedCall {
+  name: string;
+  input: unknown;
+  result: Pick<ToolResultBlock, 'content' | 'is_error'>;
+}
+
+/** One answer of the recorded turn that called tools, with what joined the turn after its results. */
+export interface RecordedStep {
+  calls: RecordedCall[];
+  /** The texts of messages that steered the turn here. */
+  joined: string[];
+}
+
+/** The request of the first call of a turn, as it was sent. */
+export interface StoredRequest extends RequestBase {
+  messages: ModelMessage[];
+  /** The level by which its thinking was chosen; null: not known. */
+  level: ThinkingLevel | null;
+}
+
+/**
+ * The part of an item: decided by its conversation alone, so that what is held back stays held back
+ * in every later version and data set of the same percentage.
+ */
+export function splitOf(group: string, heldBackPercent: number): Split {
+  const hash = createHash('sha256').update(group).digest().readUInt32BE(0);
+  return (hash / 2 ** 32) * 100 < heldBackPercent ? 'heldBack' : 'work';
+}
+
+type Call = Pick<RecordedCall, 'name' | 'input'>;
+
+export function isSameCall(one: Call, other: Call): boolean {
+  return one.name === other.name && canonicalJson(one.input) === canonicalJson(other.input);
+}
