@@ -23,6 +23,7 @@ import { search } from './features/search/feature.ts';
 import { traces } from './features/traces/feature.ts';
 import { alerts } from './features/alerts/feature.ts';
 import { scores } from './features/scores/feature.ts';
+import { evaluations } from './features/evaluations/feature.ts';
 import { tries } from './features/tries/feature.ts';
 import { approvals } from './features/approvals/feature.ts';
 import { catalogue } from './features/catalogue/feature.ts';
@@ -62,6 +63,8 @@ export const FEATURES: readonly Feature[] = [
   traces,
   alerts,
   scores,
+  // Before tries: the first that has stand-ins for the calls of a turn decides.
+  evaluations,
   tries,
   approvals,
   catalogue,

@@ -154,6 +154,8 @@ const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   deliveries: ['channels'],
   'dead-letters': ['bulk-actions', 'deliveries'],
   erasure: ['budgets', 'costs', 'retention'],
+  // A run is a turn like a try, and batches carry the runs.
+  evaluations: ['tries'],
   gateway: ['overview'],
   heartbeats: ['budgets'],
   openai: ['batches'],
@@ -379,6 +381,7 @@ const TABLE_OWNERS: Record<string, string> = {
     'cache_rates earlier_costs minute_marks minute_samples price_versions repricings roll_up_cursor row_counts usage_buckets',
   'src/features/crons/': 'cron_fires crons',
   'src/features/deliveries/': 'channel_gates deliveries',
+  'src/features/evaluations/': 'dataset_items datasets evaluation_runs evaluations',
   'src/features/heartbeats/': 'heartbeat_states heartbeats',
   'src/features/keys/': 'api_keys scopes sign_in_codes web_sessions',
   'src/features/limits/': 'rate_demands rate_windows',
@@ -842,7 +845,12 @@ function mayImport(fromFile: string, toFile: string): boolean {
  * is left at run time.
  */
 function isOwnConfig(from: string, to: string): boolean {
-  return isPure(from) && to === `${from.split('/').slice(0, 3).join('/')}/config.ts`;
+  const folder = from.split('/').slice(0, 3).join('/');
+  return (
+    isPure(from) &&
+    to.startsWith(`${folder}/`) &&
+    /^(?:config|contract(?:-\w+)?)\.ts$/.test(to.slice(folder.length + 1))
+  );
 }
 
 function mayImportTypes(from: string, to: string): boolean {

@@ -84,6 +84,16 @@ export const MESSAGE_VIAS = ['live', 'provider-batch', 'auto'] as const;
 
 export type MessageVia = (typeof MESSAGE_VIAS)[number];
 
+/** A run of an evaluation, or a judgement of one: of an item, with a candidate, and which repeat. */
+export interface EvaluationRef {
+  id: string;
+  n: number;
+  candidate: number;
+  repeat: number;
+  /** 0: the run; from 1 on its judgements. */
+  part: number;
+}
+
 export interface InboundMessage {
   text: string;
   /** The platform's id: unique without a time limit per channel, account and chat. */
@@ -136,6 +146,8 @@ export interface InboundMessage {
   isConfined?: true;
   /** The turn that its turn tries; null: it tries none. Set only inside Holdfast. */
   tryOf?: string | null;
+  /** What its turn is of an evaluation. Set only inside Holdfast. */
+  evaluation?: EvaluationRef;
   /** Replaces the system prompt. Set only inside Holdfast. */
   systemPrompt?: string;
   /** Absent: as the agent has it. Set only inside Holdfast. */

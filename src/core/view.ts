@@ -114,6 +114,11 @@ export interface TurnRequestSettings extends InputSettings {
   /** The images that are shown after the texts of prompts. */
   images?: EntryImages[];
   /**
+   * Its first request was fixed before it opened, and is not assembled: its past is in
+   * `injectedSha256`. `isSameModel`: the model that it asks wrote the answers in it.
+   */
+  given?: { isSameModel: boolean };
+  /**
    * The positions of the sections of the system prompt, with their origin and trust: a snapshot of
    * `SectionSpan[]`.
    */

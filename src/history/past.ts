@@ -125,9 +125,11 @@ function withCallerNames(entry: ViewEntry, { view: { callerNames = [] } }: ViewR
 }
 
 /**
- * The entries that the model of the call answered itself; never messages that a plugin injected.
+ * The entries that the model of the call answered itself; never messages that a plugin injected, but
+ * the past of a request that was fixed for this model.
  */
-function isOwnRule({ view: { models, scope }, model }: ViewRules): (seq: number) => boolean {
+function isOwnRule({ view: { models, scope, given: fixed }, model }: ViewRules): (seq: number) => boolean {
+  if (fixed !== undefined) return (seq) => seq > 0 || fixed.isSameModel;
   if (models === undefined) return (seq) => seq > 0;
   return (seq) => {
     const author = authorAt(models, seq);

@@ -8,7 +8,7 @@ import { hasEffects } from '../../core/session-key.ts';
 import type { TurnFeature, TurnParts } from '../../kernel/turn/context.ts';
 import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
 import { onlyReads, textOutcome, type Tool, type ToolOutcome } from '../../tools/tool.ts';
-import { listRecorded, matchCalls, notRunText } from './rules.ts';
+import { listRecorded, matchCalls, notRunText, type RecordedCall } from './rules.ts';
 import { readTriedEntries } from './store/read-tried.ts';
 
 export function triesInTurns({ database }: TurnParts): TurnFeature {
@@ -21,13 +21,7 @@ export function triesInTurns({ database }: TurnParts): TurnFeature {
         const found = matchCalls(recorded, listEarlier(turn, calls), calls);
         const named = calls.flatMap((call, index): [string, Tool][] => {
           const result = found[index]?.result;
-          if (result !== undefined)
-            return [
-              [
-                call.id,
-                saying(call, { content: result.content as ToolOutcome['content'], isError: result.is_error === true }),
-              ],
-            ];
+          if (result !== undefined) return [[call.id, saying(call, toOutcome(result))]];
           const tool = turn.toolset.findTool(call.name);
           const { callerNames = [] } = turn.journal.attempt.requests.rules.view;
           const isKnown =
@@ -47,8 +41,13 @@ function triedTurn({ journal }: OpenedTurn): string | null {
   return (first?.body as Partial<InboundMessage> | undefined)?.tryOf ?? null;
 }
 
+/** A recorded result as the outcome of the call that repeats it. */
+export function toOutcome({ content, is_error: isError }: RecordedCall['result']): ToolOutcome {
+  return { content: content as ToolOutcome['content'], isError: isError === true };
+}
+
 /** The calls that the turn has made before these, which an earlier worker may have stored. */
-function listEarlier(turn: OpenedTurn, calls: readonly ToolUseBlock[]): ToolUseBlock[] {
+export function listEarlier(turn: OpenedTurn, calls: readonly ToolUseBlock[]): ToolUseBlock[] {
   const { promptSeq } = turn.journal.attempt.requests.rules;
   const ids = new Set(calls.map(({ id }) => id));
   const own = turn.transcript.entries.filter(({ seq, kind }) => seq > promptSeq && kind === 'answer');
@@ -56,7 +55,7 @@ function listEarlier(turn: OpenedTurn, calls: readonly ToolUseBlock[]): ToolUseB
 }
 
 /** A tool that only says this. */
-function saying(call: ToolUseBlock, outcome: ToolOutcome): Tool {
+export function saying(call: ToolUseBlock, outcome: ToolOutcome): Tool {
   return {
     spec: { name: call.name, description: '', input_schema: { type: 'object' } },
     summary: '',

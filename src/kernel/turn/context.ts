@@ -30,6 +30,8 @@ import type { ModelStates, OutputHistory } from './model-states.ts';
 import type { KnownSnapshots, SnapshotCache, TranscriptCache } from './transcript-cache.ts';
 import type { OpenedTurn } from './opened-turn.ts';
 import type { TurnMeter } from './turn-meter.ts';
+import type { GivenRequest } from '../../core/given-request.ts';
+import type { WaitingInput } from '../sessions/claim-session.ts';
 import type { AnsweredCall, EndDecision, TurnResult, TurnWrite } from './position.ts';
 
 /** What a turn uses of its process; the store and the models have groups of their own. */
@@ -121,6 +123,11 @@ export interface TurnParts
 export interface TurnFeature {
   /** Asked before a model call, between the kernel's own checks, and called when it is stored. */
   readonly check?: GateCheck;
+  /**
+   * A request that was fixed before the turn: it is sent in place of one that is assembled; null: it
+   * is assembled. Asked when a turn opens. Throws `TurnFailed` for one that cannot be made.
+   */
+  readonly request?: (inputs: readonly WaitingInput[], agent: AgentSettings) => Promise<GivenRequest | null>;
   /**
    * Called before each answer is asked for: may commit what the model has to read first. Throws
    * what stops, parks or ends the turn.

@@ -1,6 +1,5 @@
 // What an item of a data set is: a case that was copied from a turn, or sent as a line; and in which
 // part of the data set it is.
-import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../../core/json.ts';
 import type { ToolResultBlock } from '../../../core/content.ts';
 import type { RequestBase, ModelMessage } from '../../../core/model-request.ts';
@@ -38,8 +37,16 @@ export interface StoredRequest extends RequestBase {
  * in every later version and data set of the same percentage.
  */
 export function splitOf(group: string, heldBackPercent: number): Split {
-  const hash = createHash('sha256').update(group).digest().readUInt32BE(0);
-  return (hash / 2 ** 32) * 100 < heldBackPercent ? 'heldBack' : 'work';
+  return (hashOf(group) / 2 ** 32) * 100 < heldBackPercent ? 'heldBack' : 'work';
+}
+
+/** FNV-1a with the last steps of MurmurHash, so that keys that differ in their ends alone are spread. */
+function hashOf(text: string): number {
+  let hash = 0x81_1c_9d_c5;
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01_00_01_93);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85_eb_ca_6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2_b2_ae_35);
+  return (hash ^ (hash >>> 16)) >>> 0;
 }
 
 type Call = Pick<RecordedCall, 'name' | 'input'>;

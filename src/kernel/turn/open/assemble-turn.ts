@@ -8,13 +8,13 @@ import { factsOfModel, type Config, type ThinkingLevel } from '../../../config.t
 import { readAnnouncement, announcementText, roleAt } from '../../../core/subagents.ts';
 import { findCaller, optionsOfInputs } from '../../../core/input-options.ts';
 import { channelOf, isDirect, type InboundMessage, type Media } from '../../../core/inbound.ts';
-import { joinParts, type CleanBody, type PartSpan, ownPart, type PromptPart } from '../../../prompt/prompt-parts.ts';
+import { joinParts, ownPart, type PromptPart } from '../../../prompt/prompt-parts.ts';
 import { changeParts, changeSections, type PromptChanges } from '../../../prompt/read-contributions.ts';
 import { choosePromptMode, type PromptMode, type GroupActivation } from '../../../prompt/system-input.ts';
 import type { WrittenSection } from '../../../prompt/system-prompt.ts';
 import type { UserPrompt } from '../../../prompt/user-prompt.ts';
 import { toReasoning, type ReasoningLevel } from '../../../core/reply.ts';
-import type { SessionView, TurnRequestSettings, EntryImages, SessionImages } from '../../../core/view.ts';
+import type { SessionView, EntryImages, SessionImages } from '../../../core/view.ts';
 import { isPassingFault } from '../../../database/passing-faults.ts';
 import type { Toolset } from '../../../tools/toolset.ts';
 import { assembleRequest, modelFor, systemSections } from './assemble-request.ts';
@@ -32,27 +32,9 @@ import {
   imageNotes,
   isImagePath,
 } from '../../../images/rules/plan-images.ts';
+import { assembleGiven } from './assemble-given.ts';
+import type { Assembly } from './assembly.ts';
 import type { LoadedImages } from '../../../images/load-images.ts';
-
-/** What the opening of a turn commits. */
-export interface Assembly {
-  prompt: {
-    text: string;
-    thinking: ThinkingLevel | null;
-    /** The parts of the text with their positions; null when the prompt could not be assembled. */
-    parts: readonly (PartSpan | CleanBody)[] | null;
-  };
-  request: RequestBase;
-  view: TurnRequestSettings;
-  /** The session's view when the turn changes it, else null. */
-  sessionView: SessionView | null;
-  /** The tools of the request; null when it could not be assembled. */
-  toolset: Toolset | null;
-  /** Everything that the view and the request name by its hash. */
-  snapshots: Snapshot[];
-  /** Set when the turn cannot be run: it ends with this. */
-  failure: TurnFailed | null;
-}
 
 /**
  * Assembles a turn. Throws only for faults that pass (`isPassingFault`); everything else is in
@@ -71,6 +53,10 @@ async function assemble(context: TurnContext, material: TurnMaterial): Promise<A
   const { config } = context;
   const { agent, claim } = material;
   checkAgent(material);
+  for (const { request } of context.features) {
+    const given = await request?.(material.inputs, agent);
+    if (given) return assembleGiven(context, given);
+  }
   const facts = toPromptFacts(material);
   const mode = choosePromptMode(facts.sessionKind, agent.promptMode);
   const toolset = await context.toolsetOf(agent, roleAt(claim.session.depth, agent.subagents.maxSpawnDepth));

@@ -22,6 +22,7 @@ import { type OpenedTurn, TurnJournal } from '../opened-turn.ts';
 import type { Position } from '../position.ts';
 import { RequestView } from '../request-view.ts';
 import { takeSnapshot } from '../transcript-cache.ts';
+import { NO_TOOLS } from './assemble-given.ts';
 import { viewRules } from './open-view.ts';
 
 interface TurnParts extends Pick<OpenedTurn, 'id' | 'kind' | 'session' | 'agent' | 'held' | 'transcript' | 'failure'> {
@@ -125,6 +126,7 @@ function hideOrphans(context: TurnContext, { session, transcript, orphans }: New
 
 export async function buildTurn(context: TurnContext, parts: TurnParts): Promise<OpenedTurn> {
   const { id, kind, session, agent, held, transcript, failure, request, view, promptSeq, sessionView, earlier } = parts;
+  const isGiven = view.given !== undefined;
   const rules = await viewRules(context, { view, promptSeq, model: modelName(request) });
   const attempt = {
     request,
@@ -140,7 +142,7 @@ export async function buildTurn(context: TurnContext, parts: TurnParts): Promise
     steersSeen: earlier === null ? session.steerSeq : 0,
     isCompacting: false,
     interruptedCompaction: earlier?.compaction ?? null,
-    hasGivenUpCompacting: false,
+    hasGivenUpCompacting: isGiven,
     rateWaitMs: 0,
   };
   return {
@@ -151,8 +153,10 @@ export async function buildTurn(context: TurnContext, parts: TurnParts): Promise
     held,
     transcript,
     failure,
-    chain: kind === 'compaction' ? [refOfModel(request)] : listChain(context, agent, request),
-    toolset: parts.toolset ?? (await context.toolsetOf(agent, roleAt(session.depth, agent.subagents.maxSpawnDepth))),
+    chain: kind === 'compaction' || isGiven ? [refOfModel(request)] : listChain(context, agent, request),
+    toolset:
+      parts.toolset ??
+      (isGiven ? NO_TOOLS : await context.toolsetOf(agent, roleAt(session.depth, agent.subagents.maxSpawnDepth))),
     thinking: parts.thinking ?? agent.thinking,
     ledger: earlier?.toolCalls ?? [],
     journal: new TurnJournal(

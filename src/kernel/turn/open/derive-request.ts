@@ -7,12 +7,12 @@ import { isPaidPurpose, type ModelRequest, type SystemBlock, type ToolSpec } fro
 import { samplingAt } from '../../../core/input-options.ts';
 import { given } from '../../../core/json.ts';
 import type { ResponseFormat } from '../../../core/response-format.ts';
-import { viewMessages } from '../../../history/past.ts';
+import { viewMessages, type ViewedMessages, type ViewRules } from '../../../history/past.ts';
 import { hashesOfImages } from '../../../images/rules/plan-images.ts';
 import { modelName, modelOfRef } from '../../../core/models.ts';
 import { withMarkers } from '../../../core/cache-markers.ts';
 import type { SectionSpan } from '../../../prompt/system-prompt.ts';
-import { describeRequest, type RequestPart } from '../../rules/request-parts.ts';
+import { describeRequest, type PartedEntry, type RequestPart } from '../../rules/request-parts.ts';
 import { thinkingRequest } from '../../../core/thinking-request.ts';
 import type { ThinkingLevel } from '../../../config.ts';
 import type { Model } from '../../../model/model.ts';
@@ -62,7 +62,59 @@ interface WantedRequest {
 
 /** The request of call `callNo` of a turn; null when there was no such call. */
 export async function deriveRequest(from: Database, wanted: WantedRequest): Promise<DerivedRequest | null> {
-  // It is asked for by GET requests alone, so it reads what they read from.
+  const derived = await deriveModelRequest(from, wanted);
+  if (derived === null) return null;
+  const { call, request, isWhole, entries, trace, injected, sections } = derived;
+  const { body, other, matches } = await encode(request, call, wanted);
+  return {
+    turnId: wanted.turnId,
+    call: wanted.callNo,
+    step: call.step,
+    purpose: call.purpose,
+    status: call.status,
+    request: body.request,
+    requestSha256: call.requestSha256,
+    matches,
+    body: other?.text ?? null,
+    parts: describeRequest({
+      system: body.request.system ?? [],
+      tools: body.request.tools ?? [],
+      messages: body.request.messages,
+      trace,
+      isWhole,
+      entries,
+      injected,
+      sections,
+    }),
+  };
+}
+
+/** A request that can be asked again: in the form of the product, and whether it is what was sent. */
+export async function deriveSentRequest(
+  from: Database,
+  wanted: WantedRequest,
+): Promise<{ request: ModelRequest; level: ThinkingLevel | null; matches: boolean | null } | null> {
+  const derived = await deriveModelRequest(from, wanted);
+  if (derived === null) return null;
+  const { request, call } = derived;
+  const { matches } = await encode(request, call, wanted);
+  return { request, level: call.thinking, matches };
+}
+
+/** A request in the form of the product, with what it was made of. */
+interface DerivedModelRequest {
+  call: StoredCall;
+  request: ModelRequest;
+  /** True for one that was kept as a whole; what follows is empty then. */
+  isWhole: boolean;
+  entries: readonly PartedEntry[];
+  trace: ViewedMessages['trace'];
+  injected: ViewRules['injected'];
+  sections: readonly SectionSpan[];
+}
+
+async function deriveModelRequest(from: Database, wanted: WantedRequest): Promise<DerivedModelRequest | null> {
+  // It is asked for by reads alone, so it reads what they read from.
   const database = { ...from, hot: from.reads, views: from.reads };
   const call = await readCall(database, wanted);
   // What a tool asks another model, or of which audio it was, is not kept.
@@ -73,9 +125,11 @@ export async function deriveRequest(from: Database, wanted: WantedRequest): Prom
   const { of, view, limits } = pickAskedModel(call);
   const { traits } = call.view ?? {};
   const named = resolveBlobs(view, blobs);
+  if (whole !== undefined)
+    return { call, request: whole, isWhole: true, entries: [], trace: [], injected: named.injected, sections: [] };
   const viewed = viewMessages(entries, { view, promptSeq, model: modelName(of), isTraced: true, ...named }, call.view);
   const sampling = samplingAt(view.sampling, call.step);
-  const request: ModelRequest = whole ?? {
+  const request: ModelRequest = {
     ...of,
     ...(limits ?? thinkingRequest({ ...of, level: call.thinking ?? wanted.defaultThinking(call.agentId) })),
     ...given({ sampling, traits, responseFormat: blobs.get(view.formatSha256 ?? '') as ResponseFormat | undefined }),
@@ -85,29 +139,15 @@ export async function deriveRequest(from: Database, wanted: WantedRequest): Prom
       messages: [...viewed.messages],
     }),
   };
-  const body = encodeBody(withMarkers(request, call.view?.cache ?? '5m'), call.requestSha256);
+  const sections = (blobs.get(view.sectionsSha256 ?? '') ?? []) as SectionSpan[];
+  return { call, request, isWhole: false, entries, trace: viewed.trace, injected: named.injected, sections };
+}
+
+async function encode(request: ModelRequest, call: StoredCall, wanted: WantedRequest) {
+  const { requestSha256 } = call;
+  const body = encodeBody(withMarkers(request, call.view?.cache ?? '5m'), requestSha256);
   const other = await writeOther(request, call, wanted);
-  return {
-    turnId: wanted.turnId,
-    call: wanted.callNo,
-    step: call.step,
-    purpose: call.purpose,
-    status: call.status,
-    request: body.request,
-    requestSha256: call.requestSha256,
-    matches: compareBody(request, other ?? body, { requestSha256: call.requestSha256, isKnown: other !== null }),
-    body: other?.text ?? null,
-    parts: describeRequest({
-      system: body.request.system ?? [],
-      tools: body.request.tools ?? [],
-      messages: body.request.messages,
-      trace: whole === undefined ? viewed.trace : [],
-      isWhole: whole !== undefined,
-      entries: whole === undefined ? entries : [],
-      injected: named.injected,
-      sections: whole === undefined ? ((blobs.get(view.sectionsSha256 ?? '') ?? []) as SectionSpan[]) : [],
-    }),
-  };
+  return { body, other, matches: compareBody(request, other ?? body, { requestSha256, isKnown: other !== null }) };
 }
 
 /** The model that a call asked: that of its turn, or the one that the turn had stepped down to. */

@@ -95,7 +95,11 @@ async function openPromptedTurn(
   const scope = scopeView(context, withKey(context, session.id, namedModel(request)));
   const opened = completeViews(session, past, { ...assembly, view: { ...assembly.view, ...scope } });
   const harness = chooseHarness(context, agent, { request, session });
-  const transform = viewOfTransform(context.plugins.textTransforms.input, agent.contextTokens);
+  // A request that is given is one that was sent: its texts are replaced already.
+  const transform =
+    assembly.view.given === undefined
+      ? viewOfTransform(context.plugins.textTransforms.input, agent.contextTokens)
+      : undefined;
   const view = { ...opened.view, ...familyView(context, request), ...transform, ...harness.view };
   const failure = assembly.failure ?? harness.failure;
   const hasOverflow = mentionsOverflow(inputs) && session.overflowed > 0;
@@ -114,7 +118,10 @@ async function openPromptedTurn(
     view,
     sessionView: opened.sessionView,
     thinking: prompt.thinking,
-    prompt: { ...newEntry('prompt', 'user', [{ type: 'text', text: prompt.text }]), provenance },
+    prompt: {
+      ...newEntry('prompt', 'user', [...(prompt.content ?? [{ type: 'text' as const, text: prompt.text }])]),
+      provenance,
+    },
     promptParts: prompt.parts,
     orphans: past.orphans,
     ...(hasOverflow

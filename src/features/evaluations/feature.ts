@@ -1,0 +1,8 @@
+// Evaluations: items of data sets, copied from turns or sent as lines, are asked again with changes,
+// and each run is graded, so that people know whether a change makes an agent better.
+import type { Feature } from '../../kernel/features.ts';
+
+export const evaluations: Feature = {
+  name: 'evaluations',
+  turns: async () => (await import('./in-turns.ts')).evaluationsInTurns,
+};
