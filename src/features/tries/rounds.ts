@@ -3,21 +3,24 @@
 import { ERASING } from '../../core/session-key.ts';
 import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
-import { every } from '../../kernel/queue/start-rounds.ts';
 import { eraseSession } from '../erasure/erase-session.ts';
 import { TRY_KEPT_DAYS } from './rules.ts';
 import { findOldTries } from './store/read-tried.ts';
 
-const ROUND_MS = 10 * 60_000;
+/** A round removes a portion; while there are more, the next follows soon. */
+const PAUSE_MS = { first: 10 * 60_000, min: 1_000, max: 10 * 60_000 };
 
 export function openTryRounds({ service }: Process): ProcessPart {
   const failure = 'Old tries could not be removed; the next round retries';
-  return { rounds: [{ round: () => removeOldTries(service), pauseMs: every(ROUND_MS), failure }] };
+  return { rounds: [{ round: () => removeOldTries(service), pauseMs: PAUSE_MS, failure }] };
 }
 
-export async function removeOldTries(service: Service): Promise<void> {
-  for (const key of await findOldTries(service.database, TRY_KEPT_DAYS)) {
+/** Resolves with whether there were some. */
+export async function removeOldTries(service: Service): Promise<boolean> {
+  const keys = await findOldTries(service.database, TRY_KEPT_DAYS);
+  for (const key of keys) {
     // One whose removal was cut off is found by the key that it had.
     await eraseSession(service, key.replace(ERASING, ''));
   }
+  return keys.length > 0;
 }
