@@ -82,7 +82,7 @@ function textOf(body: unknown): string {
   return announcement === null ? ((body as Partial<InboundMessage>).text ?? '') : announcementText(announcement);
 }
 
-/** A call that a turn has made, and its result. */
+/** A call that a turn has made, or that was written for it, and its result. */
 export interface RecordedCall {
   name: string;
   input: unknown;
@@ -120,7 +120,8 @@ export function matchCalls(
   });
 }
 
-function isSameCall(one: Call, other: Call): boolean {
+/** Whether both are of the same tool, with the same arguments in any order. */
+export function isSameCall(one: Call, other: Call): boolean {
   return one.name === other.name && canonicalJson(one.input) === canonicalJson(other.input);
 }
 

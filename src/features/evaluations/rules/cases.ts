@@ -1,22 +1,14 @@
 // What an item of a data set is: a case that was copied from a turn, or sent as a line; and in which
 // part of the data set it is.
-import { canonicalJson } from '../../../core/json.ts';
-import type { ToolResultBlock } from '../../../core/content.ts';
 import type { RequestBase, ModelMessage } from '../../../core/model-request.ts';
 import type { ThinkingLevel } from '../../../core/models.ts';
+import type { RecordedCall } from '../../tries/rules.ts';
 
 /** Names that fit into an address and a file name. */
 export const NAMED = /^[\w][\w.-]*$/;
 
 export const SPLITS = ['work', 'heldBack'] as const;
 export type Split = (typeof SPLITS)[number];
-
-/** A call of a tool with its recorded or scripted result. */
-export interface RecordedCall {
-  name: string;
-  input: unknown;
-  result: Pick<ToolResultBlock, 'content' | 'is_error'>;
-}
 
 /** One answer of the recorded turn that called tools, with what joined the turn after its results. */
 export interface RecordedStep {
@@ -47,10 +39,4 @@ function hashOf(text: string): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85_eb_ca_6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2_b2_ae_35);
   return (hash ^ (hash >>> 16)) >>> 0;
-}
-
-type Call = Pick<RecordedCall, 'name' | 'input'>;
-
-export function isSameCall(one: Call, other: Call): boolean {
-  return one.name === other.name && canonicalJson(one.input) === canonicalJson(other.input);
 }
