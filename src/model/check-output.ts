@@ -24,25 +24,37 @@ export async function checkOutput(said: string, { schema }: ResponseFormat): Pro
   const found = findJson(said);
   if (found === null)
     return { kind: 'unfit', faults: [said.trim() === '' ? 'it is empty' : 'it is not a JSON object'] };
+  const faults = (await loadFaultFinder())(found.value, schema, found.text.length);
+  return faults.length === 0 ? { kind: 'fits', text: found.text } : { kind: 'unfit', faults };
+}
+
+/**
+ * Says what keeps a value from fitting a schema, in words; nothing: it fits. `chars`: the length of
+ * its text.
+ */
+export type FaultFinder = (value: unknown, schema: Record<string, unknown>, chars: number) => string[];
+
+/** Loads what checks values; `findSchemaFault` has found no fault in their schemas. */
+export async function loadFaultFinder(): Promise<FaultFinder> {
   const { Ajv } = await import('ajv');
-  const ajv = new Ajv({
-    // A long text can have millions of faults: then the first is enough.
-    allErrors: found.text.length * JSON.stringify(schema).length <= ALL_FAULTS_SIZE_MAX,
-    strict: false,
-    // 19.99 is a multiple of 0.01, though not in binary fractions.
-    multipleOfPrecision: 9,
-    logger: false,
-    ownProperties: true,
-    // `findSchemaFault` has done that.
-    validateSchema: false,
-  });
-  // A pattern of a client could run for ever on a text of a model.
-  ajv.removeKeyword('pattern');
-  ajv.removeKeyword('format');
-  const { $schema: _dialect, ...rules } = schema;
-  const fits = ajv.compile(rules);
-  if (fits(found.value)) return { kind: 'fits', text: found.text };
-  return { kind: 'unfit', faults: (fits.errors ?? []).slice(0, FAULTS_MAX).map(toWords) };
+  return (value, schema, chars) => {
+    const ajv = new Ajv({
+      // A long text can have millions of faults: then the first is enough.
+      allErrors: chars * JSON.stringify(schema).length <= ALL_FAULTS_SIZE_MAX,
+      strict: false,
+      // 19.99 is a multiple of 0.01, though not in binary fractions.
+      multipleOfPrecision: 9,
+      logger: false,
+      ownProperties: true,
+      validateSchema: false,
+    });
+    // A pattern of a client could run for ever on a text of a model.
+    ajv.removeKeyword('pattern');
+    ajv.removeKeyword('format');
+    const { $schema: _dialect, ...rules } = schema;
+    const fits = ajv.compile(rules);
+    return fits(value) ? [] : (fits.errors ?? []).slice(0, FAULTS_MAX).map(toWords);
+  };
 }
 
 /** The object that a text is, or that it has a fence around or a sentence before. */

@@ -45,3 +45,9 @@ test.each([
 ])('%j does not fit', async (said, faults) => {
   expect(await checkOutput(said, { type: 'json_schema', schema })).toEqual({ kind: 'unfit', faults });
 });
+
+test('an answer that is nested a hundred thousand times is checked', async () => {
+  const said = `{"items": [], "more": ${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+  const checked = await checkOutput(said, { type: 'json_schema', schema });
+  expect(checked).toEqual({ kind: 'unfit', faults: ['it must NOT have additional properties: "more"'] });
+});
