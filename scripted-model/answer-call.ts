@@ -117,7 +117,7 @@ async function answer(server: CallParts, call: Call, record: RecordedRequest): P
  */
 export function refuseKey({ memory }: Pick<CallParts, 'memory'>, call: Call, model: string): void {
   const key = keyOf(call);
-  const faults = mayHoldDirectives(key) ? (parseScript([key])?.answers[0]?.faults ?? []) : [];
+  const faults = mayHoldDirectives(key) ? (parseScript([key], model)?.answers[0]?.faults ?? []) : [];
   const isOfModel = (fault: ScriptFault): boolean => fault.kind === 'error' && (fault.model ?? model) === model;
   const fault = memory.takeFault(`key|${key}`, faults, isOfModel);
   if (fault?.kind === 'error') throw scriptedError(fault, call.wire, model);

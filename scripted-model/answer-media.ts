@@ -95,7 +95,7 @@ async function answer(server: CallParts, call: Call, { path, body, record }: Med
   const model = asText(body['model'], 'model');
   const said = checkMedia(path, body);
   refuseKey(server, call, model);
-  const script = parseScript([said]);
+  const script = parseScript([said], model);
   const scripted = script?.answers[0] ?? null;
   const { response, wire } = call;
   const delayMs = scripted?.delayMs ?? script?.delayMsEach ?? 0;

@@ -76,7 +76,7 @@ export function composeAnswer(request: MessagesRequest, situation: Situation): C
     summaryPromptOf(request.messages) ??
     (situation.isObedient ? findAllCalls(request) : null) ??
     promptOf(request.messages, turn, memory);
-  const script = parseScript(prompt.texts);
+  const script = parseScript(prompt.texts, request.model);
   const found = script && answerAt(script, prompt.position);
   const answer = found?.answer ?? null;
   const newCallId = () => situation.newId(situation.callIdStart);
@@ -87,7 +87,8 @@ export function composeAnswer(request: MessagesRequest, situation: Situation): C
     if (block.type !== 'tool_use') continue;
     for (const id of [block.id, LAST_CALL]) memory.rememberCall(placeOfCall(turn, prompt.key, id), prompt.position);
   }
-  const place = `${turn}|${request.messages.length}|${prompt.position}|${prompt.key}`;
+  const scriptModel = script?.isOfModel === true ? request.model : '';
+  const place = `${turn}|${request.messages.length}|${prompt.position}|${scriptModel}|${prompt.key}`;
   return {
     id: situation.newId(SCRIPTED_ID_START),
     model: request.model,

@@ -35,7 +35,14 @@
 //   [[usage: input=9 output=5 cache-read=0 cache-write=0]]   other figures
 // Several errors, cuts and stalls of one answer come one after another, then the answer. `times`
 // counts within a turn.
-import type { DirectiveParameters } from './read-directives.ts';
+//
+// Which models a part of the text is for:
+//   [[for: model-a model-b]]        from here to the next `[[for]]`, or the end of the text, the
+//                                   directives apply to calls of these models alone
+//   [[for: others]]                 the same for all models that no `[[for]]` of the text names
+// What comes before the first `[[for]]` applies to every model. Each model has a script of its own
+// then, and `times` counts for each model.
+import type { Directive, DirectiveParameters } from './read-directives.ts';
 import { readDirectives, ScriptError } from './read-directives.ts';
 
 export type ScriptBlock =
@@ -97,6 +104,8 @@ export interface Script {
   slowMsEach: number;
   /** The user's text besides directives, per text; empty where nothing is left. */
   ownTexts: string[];
+  /** Whether another model may have another script. */
+  isOfModel: boolean;
 }
 
 const DELAY_MS_MAX = 600_000;
@@ -117,12 +126,15 @@ export function echoOf(ownText: string): string {
   return `You said: ${ownText.slice(ownText.lastIndexOf('\n') + 1)}`;
 }
 
+/** Stands for the models that no `[[for]]` of the text names. */
+const OTHER_MODELS = 'others';
+
 /**
- * Reads the script of one prompt made of one or more texts; null when none of them holds a
- * directive. A text without any, beside one that does, is said back in its place. A directive with
- * a mistake makes the model answer with an explanation.
+ * Reads the script that one prompt, made of one or more texts, has for a model; null when none of
+ * them holds a directive. A text without any, beside one that does, is said back in its place. A
+ * directive with a mistake makes the model answer with an explanation.
  */
-export function parseScript(texts: readonly string[]): Script | null {
+export function parseScript(texts: readonly string[], model = ''): Script | null {
   const writer = new ScriptWriter();
   let hasDirectives = false;
   try {
@@ -130,8 +142,9 @@ export function parseScript(texts: readonly string[]): Script | null {
       const { directives, ownText } = readDirectives(text);
       writer.script.ownTexts.push(ownText);
       if (directives.length === 0 && ownText !== '') writer.addText(echoOf(ownText));
-      for (const directive of directives) {
-        hasDirectives = true;
+      hasDirectives ||= directives.length > 0;
+      writer.script.isOfModel ||= directives.some(({ name }) => name === 'for');
+      for (const directive of directivesFor(model, directives)) {
         writer.apply(directive.name, directive.body, directive.parameters, directive.isJoined);
       }
     }
@@ -145,6 +158,17 @@ export function parseScript(texts: readonly string[]): Script | null {
   if (!hasDirectives) return null;
   writer.endIfBegun();
   return writer.script;
+}
+
+/** The directives that apply to calls of a model. Throws `ScriptError` for a `[[for]]` without one. */
+function directivesFor(model: string, directives: readonly Directive[]): Directive[] {
+  const isNamed = directives.some(({ name, parameters }) => name === 'for' && parameters.has(model));
+  let isApplied = true;
+  return directives.filter(({ name, parameters }) => {
+    if (name !== 'for') return isApplied;
+    isApplied = parameters.has(model) || (parameters.word() === OTHER_MODELS && !isNamed);
+    return false;
+  });
 }
 
 /**
@@ -161,7 +185,7 @@ export function answerAt(script: Script, position: number): { answer: ScriptAnsw
 }
 
 class ScriptWriter {
-  readonly script: Script = { answers: [], delayMsEach: 0, slowMsEach: 0, ownTexts: [] };
+  readonly script: Script = { answers: [], delayMsEach: 0, slowMsEach: 0, ownTexts: [], isOfModel: false };
   #answer = emptyAnswer();
   #isBegun = false;
 

@@ -22,7 +22,7 @@ export interface Directive {
 }
 
 const OPENING =
-  /\[\[\s*(reply|fill|thinking|redacted|tool|arguments|repeat|next|empty|delay|slow|error|cut|stall|malformed|stop|usage|batch)\s*(?::|(?=\]\]))/g;
+  /\[\[\s*(reply|fill|thinking|redacted|tool|arguments|repeat|next|empty|delay|slow|error|cut|stall|malformed|stop|usage|batch|for)\s*(?::|(?=\]\]))/g;
 const JOINT = /\s*&\s*(?=\[\[)/y;
 const WORD = /([a-z-]+)=("(?:[^"\\]|\\.)*"|\S+)|(\S+)/g;
 

@@ -8,6 +8,7 @@ const page = readPage('scripted-model/README.md');
 const directives = [
   ...tableRows(page, ['directive', 'adds to the answer']),
   ...tableRows(page, ['directive', 'effect']),
+  ...tableRows(page, ['directive', 'the directives after it apply to']),
 ].flatMap((cells) => [...cells.join(' ').matchAll(/`(\[\[.*?\]\])`/g)].map((match) => match[1] ?? ''));
 
 test('every directive that the parser knows is on the page', () => {

@@ -4,7 +4,11 @@ import type { Script } from '../../scripted-model/parse-script.ts';
 import { answerAt, parseScript } from '../../scripted-model/parse-script.ts';
 
 function scriptOf(...texts: string[]): Script {
-  const script = parseScript(texts);
+  return scriptFor('', texts);
+}
+
+function scriptFor(model: string, texts: string[]): Script {
+  const script = parseScript(texts, model);
   if (!script) throw new Error('The text holds no directive.');
   return script;
 }
@@ -91,6 +95,22 @@ describe('a script', () => {
     ]);
   });
 
+  test('has parts for some models, for those that none names, and for all', () => {
+    const texts = [
+      'Which? [[reply: looking]] [[for: a b]] [[tool: read]] [[reply: few]] [[for: others]] [[tool: exec]] [[for: b]] [[reply: extra]]',
+      'Now. [[reply: end]]',
+    ];
+    expect(outline(scriptFor('a', texts))).toEqual(['text:looking + read{}', 'text:few\nend']);
+    expect(outline(scriptFor('b', texts))).toEqual(['text:looking + read{}', 'text:few\nextra\nend']);
+    expect(outline(scriptFor('c', texts))).toEqual(['text:looking + exec{}', 'text:end']);
+    expect(scriptFor('a', texts)).toMatchObject({ isOfModel: true, ownTexts: scriptFor('c', texts).ownTexts });
+    expect(scriptOf('[[reply: ok]]').isOfModel).toBe(false);
+  });
+
+  test('without a part for a model is empty, and not absent', () => {
+    expect(parseScript(['Hello [[for: a]] [[reply: hi]]'], 'b')).toMatchObject({ answers: [], ownTexts: ['Hello'] });
+  });
+
   test('does not exist if nothing is a directive, whatever is in double brackets', () => {
     expect(parseScript(['plain', 'see [[Some Page]] and [[ replyish: x]] and [[reply'])).toBeNull();
   });
@@ -108,6 +128,7 @@ describe('a script', () => {
     ['[[tool]]', 'Script error: [[tool]] needs the name of a tool.'],
     ['[[delay: soon]]', 'Script error: [[delay]] needs a number from 0 to 600000.'],
     ['[[cut: after=x]]', 'Script error: [[cut]] has no number in after=x.'],
+    ['[[for]]', 'Script error: [[for]] needs a value.'],
     ['[[error]]', 'Script error: [[error]] needs a value.'],
   ])('with the mistake %s explains it', (text, explanation) => {
     expect(outline(scriptOf(text))).toEqual([`text:${explanation}`]);
@@ -121,6 +142,7 @@ describe('a script', () => {
       'reply:',
       'repeat: 3 tool',
       'error: 529',
+      'for: a',
       ' ',
       '{',
       '}',

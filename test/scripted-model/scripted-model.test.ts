@@ -65,6 +65,23 @@ describe('a turn', () => {
     await obedient.close();
   });
 
+  test('plays the script that the text has for the model', async () => {
+    const prompt = user(
+      'Prices? [[tool: read]] [[for: small]] [[error: 529]] [[reply: 12]] [[for: others]] [[error: 503]] [[reply: 21]]',
+    );
+    const first = await asker.ask(request([prompt], { model: 'small' }), { turn: 'by-model' });
+    const after = [prompt, assistant(...first.answer.content), results(first.answer)];
+    const askNext = (model: string) => asker.ask(request(after, { model }), { turn: 'by-model' });
+    // Each of them has an error of its own before its answer.
+    await expect(askNext('small')).rejects.toMatchObject({ status: 529 });
+    await expect(askNext('large')).rejects.toMatchObject({ status: 503 });
+    expect(outline([first.answer, (await askNext('small')).answer, (await askNext('large')).answer])).toEqual([
+      'read({})',
+      '12',
+      '21',
+    ]);
+  });
+
   test('can loop for a long time', async () => {
     expect(outline(await asker.play('[[repeat: 30 tool count {"n":"$i"}]] [[reply: counted]]'))).toEqual([
       ...Array.from({ length: 30 }, (_, index) => `count({"n":"${index + 1}"})`),
