@@ -2,7 +2,7 @@
 // the data, so that the same runs always give the same verdict. No library is used: those that are
 // small (simple-statistics, jstat) have neither the paired tests nor their intervals.
 
-/** From this p on (two-sided), a difference is taken as chance. */
+/** Up to this p (two-sided, adjusted), a difference is not taken as chance. */
 export const ALPHA = 0.05;
 /** Standard normal quantiles: of 0.975, of 1 - 0.05 / 2m for m comparisons from one on, and of 0.8. */
 const Z = 1.95996;
@@ -170,14 +170,16 @@ export function spreadOf(values: readonly GroupedValue[]): Spread {
 
 /**
  * The 95 % interval of the difference of two shares of the same items: Wald's with the adjustment
- * of Bonett and Price (2012), which keeps its level for few items and for none that changed, and
- * takes the design effect as fewer items.
+ * of Bonett and Price (2012), which keeps its level for few items and for none that changed. The
+ * design effect counts as fewer items, and is itself uncertain with few groups, as in Student's t.
  */
-export function passInterval(better: number, worse: number, { items, designEffect }: Spread): Interval | null {
-  if (designEffect === null) return null;
+export function passInterval(better: number, worse: number, spread: Spread): Interval | null {
+  const { items, groups, designEffect } = spread;
+  const isGrouped = groups < items;
+  if (designEffect === null || (isGrouped && groups < GROUPS_MIN)) return null;
   const of = items / designEffect + 2;
   const [up, down] = [(better / designEffect + 1) / of, (worse / designEffect + 1) / of];
-  const half = Z * Math.sqrt((up + down - (up - down) ** 2) / of);
+  const half = (isGrouped ? studentQuantile(groups - 1) : Z) * Math.sqrt((up + down - (up - down) ** 2) / of);
   return { from: Math.max(-1, up - down - half), to: Math.min(1, up - down + half) };
 }
 

@@ -262,12 +262,16 @@ describe('two candidates that are equally good', () => {
 
   type Simulate = (random: () => number, items: number) => Item[];
 
+  /** How many verdicts are wrong; the interval has to hold 0 almost as often as it says. */
   function countWrong(items: number, simulate: Simulate, grader: SummaryGrader): number {
     const random = randomOf(items);
-    let wrong = 0;
+    let [wrong, held] = [0, 0];
     for (let at = 0; at < SIMULATIONS; at += 1) {
-      if (compareRuns(runsOf(simulate(random, items)), { grader }).verdict !== 'unknown') wrong += 1;
+      const { verdict, interval } = compareRuns(runsOf(simulate(random, items)), { grader });
+      if (verdict !== 'unknown') wrong += 1;
+      if (interval !== null && interval.from <= 0 && interval.to >= 0) held += 1;
     }
+    expect(held).toBeGreaterThan(0.93 * SIMULATIONS);
     return wrong;
   }
 
