@@ -155,7 +155,7 @@ const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   'dead-letters': ['bulk-actions', 'deliveries'],
   erasure: ['budgets', 'costs', 'retention'],
   // A run is a turn like a try, and batches carry the runs.
-  evaluations: ['tries'],
+  evaluations: ['batches', 'tries'],
   gateway: ['overview'],
   heartbeats: ['budgets'],
   openai: ['batches'],

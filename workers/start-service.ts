@@ -10,6 +10,7 @@ import { FEATURES } from '../src/features.ts';
 import type { ModelEndpoint, Process, ProcessPart, Role } from '../src/kernel/process-part.ts';
 import { startRounds } from '../src/kernel/queue/start-rounds.ts';
 import { createWake } from '../src/kernel/queue/rings.ts';
+import type { OpenModel } from '../src/kernel/use-cases/service.ts';
 import { openDataDir } from '../src/tools/open-workspace.ts';
 import { createReconciler } from './create-reconciler.ts';
 import { loadModules, openAskedTurns, type Modules } from './load-modules.ts';
@@ -114,7 +115,11 @@ async function startWorking(
   // The row says that the process drains until everything else has ended.
   enders.push(async () => reporter?.stop());
   const metrics = meters?.registry ?? null;
-  const process = { roles, service, live, logger, identity, modelEndpoint, watch, metrics };
+  const turnOptions = { ...base, live, owner: identity.name, logger, clock: systemClock, modelEndpoint };
+  const openTurns = openAskedTurns(turnOptions);
+  const askedTurns = (): Promise<AskedTurns> => (worker === undefined ? openTurns() : Promise.resolve(worker));
+  const openModel: OpenModel = async () => (await askedTurns()).model;
+  const process = { roles, service, live, logger, identity, modelEndpoint, openModel, watch, metrics };
   const tracing = modules.openTracing?.(process);
   enders.push(async () => tracing?.stop());
   const opened = await openParts(modules, { ...process, tracing }, enders);
@@ -128,7 +133,6 @@ async function startWorking(
     worker: () => worker,
   });
   enders.push(() => reconciler.stop());
-  const turnOptions = { ...base, live, owner: identity.name, logger, clock: systemClock, modelEndpoint };
   const deliver = opened.find((part) => part.deliver !== undefined)?.deliver;
   const worker = await modules.startWorker?.({ ...turnOptions, deliver, tracing, meters: meters?.work ?? {} });
   if (worker !== undefined) enders.push(() => worker.drain(live.config.shutdown.graceMs * LANES_SHARE));
@@ -142,7 +146,6 @@ async function startWorking(
     onLost: tracing && ((names) => tracing.processesLost(names)),
   });
   if (isReconciling) reconciler.start();
-  const askedTurns = worker === undefined ? openAskedTurns(turnOptions) : () => Promise.resolve(worker);
   return {
     reconciler: isReconciling ? reconciler : null,
     parts: opened,

@@ -274,6 +274,7 @@ export const PATH_PARAMETERS = {
   clientBatchId: defineText('The id of an OpenAI-compatible batch'),
   senderId: defineText('The sender.id in the messages of the person'),
   agent: defineText('The id of an agent'),
+  dataset: defineText('The id or the name of a data set'),
   server: defineText('The name of an MCP server'),
   name: defineText('The name of a channel in the configuration'),
   account: defineText('The name of an account of the channel in the configuration'),

@@ -10,7 +10,7 @@ export const PROBLEMS = {
   invalid_query: { status: 400, title: 'The query is not valid' },
   invalid_header: { status: 400, title: 'A header is not valid' },
   invalid_session_key: { status: 400, title: 'The session key is not valid' },
-  invalid_items: { status: 400, title: 'The items of the batch are not valid' },
+  invalid_items: { status: 400, title: 'The items are not valid' },
   invalid_request: { status: 400, title: 'The request is not valid' },
   unauthorized: { status: 401, title: 'A valid API key is required' },
   forbidden: { status: 403, title: 'The request is not allowed' },

@@ -7,7 +7,7 @@ import type { Tracing } from '../tracing.ts';
 import type { DeliveryRing } from './queue/after-commit.ts';
 import type { Rounds } from './queue/start-rounds.ts';
 import type { WorkQuestion, WorkWatch } from './queue/work-watch.ts';
-import type { Service } from './use-cases/service.ts';
+import type { OpenModel, Service } from './use-cases/service.ts';
 import type { WorkerIdentity } from './processes/report-worker.ts';
 
 export type Role = 'api' | 'worker' | 'scheduler';
@@ -27,6 +27,8 @@ export interface Process {
   logger: Logger;
   identity: WorkerIdentity;
   modelEndpoint: ModelEndpoint;
+  /** The model as the workers ask it. A process without workers loads it when it is called first. */
+  openModel: OpenModel;
   /** Asks whether there is work, for all rounds of the process. */
   watch: WorkWatch;
   /** Undefined: nothing is traced. */

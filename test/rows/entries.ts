@@ -50,7 +50,12 @@ export const {
   time: 'endedAt',
 });
 
-export const { read: readSnapshots, add: addSnapshots } = table('snapshots', 'sha256', {
+export const {
+  read: readSnapshots,
+  add: addSnapshots,
+  remove: removeSnapshots,
+  change: changeSnapshots,
+} = table('snapshots', 'sha256', {
   text: 'sha256',
   json: 'content',
   time: 'createdAt',

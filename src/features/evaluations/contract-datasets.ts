@@ -1,5 +1,6 @@
 // Data sets on the wire: the cases that evaluations ask again, copied from turns or sent as lines.
 import { z } from 'zod';
+import { isUuid } from '../../core/ids.ts';
 import { TURN_STATUSES } from '../../core/statuses.ts';
 import { inputOptions } from '../../config/schema-inputs.ts';
 import { count as countIn, timeText } from '../../config/schema-scalars.ts';
@@ -20,7 +21,8 @@ const name = z
   .string()
   .min(1)
   .max(NAME_CHARS_MAX)
-  .regex(NAMED, 'letters, digits, `.`, `_` and `-`, and no `/` or space');
+  .regex(NAMED, 'letters, digits, `.`, `_` and `-`, and no `/` or space')
+  .refine((text) => !isUuid(text), 'a name that is no UUID: data sets are found by their ids, too');
 
 /** A call of a tool with the result that a run gets for it. */
 const scriptedCall = z.strictObject({
@@ -68,6 +70,7 @@ export const turnChoice = z.strictObject({
   until: timeText.exactOptional().describe('Only turns that started before'),
   limit: countIn(1, ITEMS_MAX).exactOptional().describe('At most this many, the newest; absent: 1000'),
 });
+export type TurnChoice = z.output<typeof turnChoice>;
 
 export const datasetRequest = z.strictObject({
   name: name.describe('Its name, which no other has'),

@@ -4,5 +4,7 @@ import type { Feature } from '../../kernel/features.ts';
 
 export const evaluations: Feature = {
   name: 'evaluations',
+  inRoles: [{ roles: ['scheduler'], load: async () => (await import('./copy-rounds.ts')).openCopyRounds }],
+  routes: [() => import('./routes-datasets.ts')],
   turns: async () => (await import('./in-turns.ts')).evaluationsInTurns,
 };

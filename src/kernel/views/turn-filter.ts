@@ -2,6 +2,7 @@
 // named things (`find-things.ts`).
 import { raw, sql, type Sql } from '../../database/drizzle.ts';
 import { isUuid } from '../../core/ids.ts';
+import type { SessionKind } from '../../core/session-key.ts';
 import type { NamedValues } from '../../contract/scores.ts';
 import type { Tags } from '../../core/input-options.ts';
 import { idAt, type Page, type PageRequest, type ViewDatabase } from '../../database/page.ts';
@@ -28,6 +29,8 @@ export interface TurnFilter {
   kind?: string | undefined;
   /** Turns of these kinds are left out. */
   exceptKinds?: string[] | undefined;
+  /** Turns in sessions of these kinds are left out. */
+  exceptSessionKinds?: SessionKind[] | undefined;
   lane?: string | undefined;
   /** Turns that started then or later. */
   since?: Date | undefined;
@@ -192,7 +195,7 @@ function isCallSql({ tool, callStatus }: TurnFilter): Sql {
 
 /** The others. */
 function buildRest(filter: SeenTurns, named: NamedThings | null): Sql[] {
-  const { scope, statuses, kind, exceptKinds, lane, since, until, agentId } = filter;
+  const { scope, statuses, kind, exceptKinds, exceptSessionKinds, lane, since, until, agentId } = filter;
   const { model, tool, callStatus, code, worker, msMin, costMicrosMin } = filter;
   const conditions: Sql[] = [];
   if (statuses !== undefined && !isWithin(statuses, INDEXED))
@@ -200,6 +203,10 @@ function buildRest(filter: SeenTurns, named: NamedThings | null): Sql[] {
   if (filter.isRetryable === true) conditions.push(raw(retryableSql('t.id')));
   if (kind !== undefined) conditions.push(sql`t.kind = ${kind}`);
   if (exceptKinds !== undefined) conditions.push(sql`t.kind <> all (${exceptKinds}::text[])`);
+  if (exceptSessionKinds !== undefined)
+    conditions.push(
+      sql`(select s.kind from holdfast.sessions s where s.id = t.session_id) <> all (${exceptSessionKinds}::text[])`,
+    );
   if (lane !== undefined) conditions.push(sql`t.lane = ${lane}`);
   if (since !== undefined) conditions.push(sql`t.started_at >= ${since.toISOString()}`);
   if (until !== undefined) conditions.push(sql`t.started_at < ${until.toISOString()}`);

@@ -3,24 +3,10 @@
 // taken as independent. The same runs, in any order, give the same summary.
 import { toDollars } from '../../../core/prices.ts';
 import { moneyText } from '../../../core/words.ts';
+import type { CandidateSummary } from '../contract.ts';
 import * as statistics from './statistics.ts';
 
-/** A candidate against the baseline, as in the contract, which a pure file does not import. */
-interface Comparison {
-  verdict: 'better' | 'worse' | 'unknown';
-  text: string;
-  difference: number | null;
-  interval: statistics.Interval | null;
-  p: number | null;
-  adjustedP: number | null;
-  test: 'mcnemar' | 'sign-flip';
-  better: number;
-  worse: number;
-  items: number;
-  groups: number;
-  detectable: number | null;
-  itemsNeeded: number | null;
-}
+type Comparison = NonNullable<CandidateSummary['comparison']>;
 
 /** A run that has ended. One that did not answer is graded too: it has not passed. */
 export interface GradedRun {
@@ -81,8 +67,8 @@ const TIME: Measure = {
   valueOf: (runs) => meanOf(answered(runs).map(secondsOf)),
 };
 
-/** `CandidateSummary` of the contract, by candidates. A comparison leaves out items that were not graded for both. */
-export function summarize(input: SummaryInput) {
+/** By candidates. A comparison leaves out items that were not graded for both. */
+export function summarize(input: SummaryInput): CandidateSummary[] {
   const { candidates, graders, primary, runs } = input;
   const decides = graders[primary];
   if (decides === undefined) throw new Error(`expected the index of one of ${graders.length} graders, got ${primary}`);
