@@ -54,17 +54,17 @@ interface Facts {
 type Decision = Pick<Grade, 'pass' | 'score' | 'reason'>;
 
 export function applyGrader(grader: PlainGrader, facts: Facts): Grade {
-  const { reason, ...decision } = decide(grader, facts, false);
+  const { reason, ...decision } = decide(grader, facts, null);
   return { name: nameGrader(grader), ...decision, reason: cutHead(reason, REASON_CHARS_MAX) };
 }
 
-/** `isNegated`: a `not` around it turns what it says into its opposite. */
-function decide(grader: PlainGrader, facts: Facts, isNegated: boolean): Decision {
+/** `isNegated`: whether a `not` around it turns what it says into its opposite; null: it stands alone. */
+function decide(grader: PlainGrader, facts: Facts, isNegated: boolean | null): Decision {
   switch (grader.type) {
     case 'all':
     case 'any':
     case 'not': {
-      const isInnerNegated = isNegated !== (grader.type === 'not');
+      const isInnerNegated = (isNegated ?? false) !== (grader.type === 'not');
       return joinDecisions(
         grader,
         grader.of.map((inner) => ({ name: nameGrader(inner), ...decide(inner, facts, isInnerNegated) })),
@@ -74,7 +74,7 @@ function decide(grader: PlainGrader, facts: Facts, isNegated: boolean): Decision
       return decideTools(grader, facts);
     case 'cost':
     case 'time':
-      return measure(grader, facts.run);
+      return measure(grader, facts.run, isNegated);
     case 'equal':
     case 'contains':
     case 'regex':
@@ -83,7 +83,7 @@ function decide(grader: PlainGrader, facts: Facts, isNegated: boolean): Decision
       const decision = decideReply(grader, facts);
       const { status } = facts.run;
       if (status === 'answered' || decision.pass === null) return decision;
-      return { ...decided(isNegated), reason: NO_ANSWER[status] };
+      return { ...decided(isNegated ?? false), reason: NO_ANSWER[status] };
     }
     default:
       return grader satisfies never;
@@ -352,14 +352,22 @@ function assignCalls(fitting: readonly (readonly number[])[]): Map<number, numbe
   return givenTo;
 }
 
-// Graders of what a run took. Those of runs without an answer are not compared with others.
+// Graders of what a run took. What a run without an answer took is not compared with others; where
+// a limit is joined with other graders, such a run has not kept it.
 
-function measure(grader: GraderOf<'cost' | 'time'>, { status, costMicros, ms }: GradedRun): Decision {
+function measure(
+  grader: GraderOf<'cost' | 'time'>,
+  { status, costMicros, ms }: GradedRun,
+  isNegated: boolean | null,
+): Decision {
   const isCost = grader.type === 'cost';
-  const score = isCost ? toDollars(costMicros) : ms === null ? null : ms / 1000;
-  if (status !== 'answered') return undecided(NO_ANSWER[status]);
-  if (score === null) return undecided(`Its ${grader.type} is not known.`);
   const most = isCost ? grader.maxUsd : grader.maxSeconds;
+  const score = isCost ? toDollars(costMicros) : ms === null ? null : ms / 1000;
+  if (status !== 'answered')
+    return isNegated === null || most === undefined
+      ? undecided(NO_ANSWER[status])
+      : { ...decided(isNegated), reason: NO_ANSWER[status] };
+  if (score === null) return undecided(`Its ${grader.type} is not known.`);
   const textOf = (value: number): string => (isCost ? moneyText(value) : `${value} s`);
   const limit = most === undefined ? '' : `; at most ${textOf(most)} is allowed`;
   return {

@@ -263,19 +263,22 @@ const replyGrader: fc.Arbitrary<PlainGrader> = fc.constantFrom<PlainGrader>(
   { type: 'json', schema: { type: 'object' } },
   { type: 'field', path: '/a', equals: 1 },
 );
-const anyGrader: fc.Arbitrary<PlainGrader> = fc.letrec<{ grader: PlainGrader }>((tie) => ({
-  grader: fc.oneof(
-    { maxDepth: 3 },
-    replyGrader,
-    fc.record({
-      type: fc.constantFrom('all' as const, 'any' as const, 'not' as const),
-      of: fc.array(tie('grader'), { minLength: 1, maxLength: 3 }),
-    }),
-  ),
+const limit: fc.Arbitrary<PlainGrader> = fc.constantFrom<PlainGrader>(
+  { type: 'cost', maxUsd: 1 },
+  { type: 'time', maxSeconds: 9 },
+);
+const joinedOf = (of: fc.Arbitrary<PlainGrader>): fc.Arbitrary<PlainGrader> =>
+  fc.record({
+    type: fc.constantFrom('all' as const, 'any' as const, 'not' as const),
+    of: fc.array(of, { minLength: 1, maxLength: 3 }),
+  });
+const innerGrader = fc.letrec<{ grader: PlainGrader }>((tie) => ({
+  grader: fc.oneof({ maxDepth: 2 }, replyGrader, limit, joinedOf(tie('grader'))),
 })).grader;
+const anyGrader = fc.oneof(replyGrader, joinedOf(innerGrader));
 
 describe('a run without an answer', () => {
-  test('has passed by no grader of its reply, however graders are joined', async () => {
+  test('has passed by no grader of its reply and no joined limit, however graders are joined', async () => {
     const parts = {
       grader: anyGrader,
       status: fc.constantFrom('diverged' as const, 'failed' as const),
