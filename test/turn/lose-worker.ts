@@ -1,4 +1,5 @@
 // Runs a turn and loses its worker at one of its statements.
+import { canonicalSessionKey } from '../../src/core/session-key.ts';
 import { changeSessions } from '../rows/sessions.ts';
 import { ago } from '../rows/table.ts';
 import type { TurnRig } from './turn-rig.ts';
@@ -9,8 +10,14 @@ const STATEMENTS = ['claim', 'openTurn', 'commitStep', 'parkTurn', 'finishTurn']
  * Loses the worker at its nth statement, before or after it was carried out; false: it has sent
  * fewer.
  */
-export async function runAndLose(rig: TurnRig, name: string, at: number, isAfter: boolean): Promise<boolean> {
-  const worker = rig.worker();
+export async function runAndLose(
+  rig: TurnRig,
+  name: string,
+  at: number,
+  isAfter: boolean,
+  options: Parameters<TurnRig['worker']>[0] = {},
+): Promise<boolean> {
+  const worker = rig.worker(options);
   const { promise: lost, resolve: lose } = Promise.withResolvers<'lost'>();
   let sent = 0;
   const { store } = worker.context;
@@ -27,6 +34,6 @@ export async function runAndLose(rig: TurnRig, name: string, at: number, isAfter
   }
   const end = await Promise.race([worker.run(name), lost]);
   worker.stop();
-  await changeSessions(rig, { key: `agent:main:${name}` }, { leaseExpiresAt: ago('1 second') });
+  await changeSessions(rig, { key: canonicalSessionKey(name) }, { leaseExpiresAt: ago('1 second') });
   return end === 'lost';
 }
