@@ -4,7 +4,10 @@ import type { Feature } from '../../kernel/features.ts';
 
 export const evaluations: Feature = {
   name: 'evaluations',
-  inRoles: [{ roles: ['scheduler'], load: async () => (await import('./copy-rounds.ts')).openCopyRounds }],
+  inRoles: [
+    { roles: ['scheduler'], load: async () => (await import('./copy-rounds.ts')).openCopyRounds },
+    { roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openEvaluationRounds },
+  ],
   routes: [() => import('./routes-datasets.ts')],
   turns: async () => (await import('./in-turns.ts')).evaluationsInTurns,
 };

@@ -38,7 +38,10 @@ export function evaluationsInTurns({ config, database, model }: TurnParts): Turn
     async request(inputs, agent) {
       const ref = refOf(inputs);
       if (ref === null) return null;
-      if (ref.part > 0) return requestOfJudgement(inputs[0]?.body as InboundMessage, asModel(agent, agent.model));
+      if (ref.part > 0) {
+        const body = inputs[0]?.body as InboundMessage;
+        return requestOfJudgement(body, asModel(agent, body.model ?? agent.model));
+      }
       const { request, spec } = await requireCase(ref);
       const candidate = spec.candidates[ref.candidate];
       if (request === null || candidate === undefined) return null;

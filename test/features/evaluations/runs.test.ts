@@ -1,0 +1,205 @@
+// Runs of evaluations: what they send, what answers their tool calls, and what becomes of them.
+import { describe, expect, test } from 'vitest';
+import type { Tool } from '../../../src/tools/tool.ts';
+import { useApiRig } from '../../api/use-api-rig.ts';
+import { readModelCalls } from '../../rows/calls.ts';
+import { readBatches } from '../../rows/batches.ts';
+import { countEvaluationRuns, readEvaluationRuns, readEvaluations } from '../../rows/evaluations.ts';
+import { evaluationRig } from './evaluation-rig.ts';
+
+const holder = useApiRig();
+
+let counted = 0;
+const count: Tool = {
+  spec: { name: 'count', description: 'Counts.', input_schema: { type: 'object' } },
+  summary: 'counts',
+  isIdempotent: false,
+  run: async () => ({ content: String((counted += 1)), isError: false }),
+};
+
+const rigOf = () => evaluationRig(holder.rig, [count]);
+
+/** The hashes of the requests that turns have sent, in order. */
+async function sent(turnId: string | null): Promise<(string | null)[]> {
+  const calls = await readModelCalls(holder.rig, { turnId: turnId ?? '' }, 'requestSha256');
+  return calls.map((call) => call.requestSha256);
+}
+
+describe('an unchanged run sends the bytes of the recorded turn, in its first call and in all later ones', () => {
+  test.each([
+    ['without tools', 'Hi. [[reply: one]]', {}],
+    [
+      'with tools',
+      'Go. [[tool: count {"n":1} id=toolu_1]] [[tool: count {"n":1} id=toolu_2]] & [[tool: count {"n":2} id=toolu_3]] [[reply: done]]',
+      {},
+    ],
+    [
+      'with thinking',
+      'Go. [[thinking: So it is.]] [[tool: count {} id=toolu_1]] [[thinking: Yes.]] [[reply: done]]',
+      { thinking: 'low' },
+    ],
+  ])('%s', async (name, text, more) => {
+    const rig = rigOf();
+    const session = name.replaceAll(' ', '-');
+    await rig.record(session, 'Before. [[thinking: Hm.]] [[tool: count {"of":"past"}]] [[reply: before]]', more);
+    const turn = await rig.record(session, text, more);
+    const before = counted;
+    const evaluation = await rig.run(await rig.start(await rig.copies(turn)));
+    expect(evaluation).toMatchObject({
+      status: 'ended',
+      outcome: 'completed',
+      detail: null,
+      itemCount: 1,
+      runCount: 1,
+    });
+    const [run] = await rig.runs(evaluation.id);
+    expect(run).toMatchObject({ status: 'answered', reply: turn.reply, divergence: null, pass: true, score: 1 });
+    expect(await sent(run?.turnId ?? '')).toEqual(await sent(turn.id));
+    expect(counted).toBe(before);
+  });
+});
+
+test('a run whose call was not recorded ends there, and says where and how it differs', async () => {
+  const rig = rigOf();
+  const text =
+    'Go. [[tool: count {"n":1}]] [[for: claude-haiku-4-5]] [[tool: count {"n":3}]] [[reply: no]] [[for: others]] [[tool: count {"n":2}]] [[reply: done]]';
+  const turn = await rig.record('differs', text);
+  const before = counted;
+  const candidates = [{ name: 'now' }, { name: 'small', model: 'anthropic/claude-haiku-4-5' }];
+  const evaluation = await rig.run(await rig.start(await rig.copies(turn), { candidates, repeats: 2 }));
+  const runs = await rig.runs(evaluation.id);
+  expect(runs.map(({ candidate, repeat, status, reply }) => ({ candidate, repeat, status, reply }))).toEqual([
+    { candidate: 0, repeat: 1, status: 'answered', reply: 'done' },
+    { candidate: 0, repeat: 2, status: 'answered', reply: 'done' },
+    { candidate: 1, repeat: 1, status: 'diverged', reply: null },
+    { candidate: 1, repeat: 2, status: 'diverged', reply: null },
+  ]);
+  const divergence = { step: 2, kind: 'call', expected: 'count({"n":2})', got: 'count({"n":3})' };
+  expect(runs.map((run) => run.divergence)).toEqual([null, null, divergence, divergence]);
+  expect(runs.map(({ pass }) => pass)).toEqual([true, true, false, false]);
+  expect(counted).toBe(before);
+  expect(evaluation.results).toMatchObject([
+    { name: 'now', runs: 2, diverged: 0 },
+    { name: 'small', runs: 2, diverged: 2 },
+  ]);
+});
+
+test('a call without a recorded result gets the text of the evaluation, and the run goes on', async () => {
+  const rig = rigOf();
+  const text =
+    'Go. [[for: claude-haiku-4-5]] [[tool: other {"n":3}]] [[reply: done]] [[for: others]] [[tool: count {"n":2}]] [[reply: done]]';
+  const turn = await rig.record('scripted', text);
+  const candidates = [{ name: 'now' }, { name: 'small', model: 'anthropic/claude-haiku-4-5' }];
+  const unknownCalls = { answer: 'There is nothing.' };
+  const evaluation = await rig.run(await rig.start(await rig.copies(turn), { candidates, unknownCalls }));
+  const [, run] = await rig.runs(evaluation.id);
+  expect(run).toMatchObject({
+    status: 'answered',
+    reply: 'done',
+    pass: true,
+    calls: [{ name: 'other', input: { n: 3 } }],
+  });
+  const { body } = await holder.rig.get(`/v1/sessions/${encodeURIComponent(run?.sessionKey ?? '')}/transcript`);
+  expect(JSON.stringify(body)).toContain('There is nothing.');
+});
+
+test('a line is asked of its agent as it is now, with its calls and their results', async () => {
+  const rig = rigOf();
+  const text = 'How many? [[tool: count {"n":7}]] [[reply: seven]]';
+  const before = counted;
+  const id = await rig.dataset({
+    items: [{ input: text, expected: 'seven', calls: [{ name: 'count', input: { n: 7 }, result: 'seven' }] }],
+  });
+  const candidates = [{ name: 'now' }, { name: 'brief', systemPrompt: 'Be brief.', temperature: 0.5 }];
+  const evaluation = await rig.run(
+    await rig.start(id, { candidates, graders: [{ type: 'equal' }, { type: 'tools' }] }),
+  );
+  const runs = await rig.runs(evaluation.id);
+  expect(runs.map(({ status, pass }) => ({ status, pass }))).toEqual(
+    runs.map(() => ({ status: 'answered', pass: true })),
+  );
+  expect(runs.map(({ grades }) => (grades as { pass: boolean }[]).map(({ pass }) => pass))).toEqual([
+    [true, true],
+    [true, true],
+  ]);
+  expect(counted).toBe(before);
+  const { body } = await holder.rig.get(`/v1/turns/${runs[1]?.turnId}/requests/1`);
+  expect(body.request).toMatchObject({ temperature: 0.5 });
+  expect(JSON.stringify(body.request.system)).toContain('Be brief.');
+});
+
+test('a model judges each reply by itself, and each against that of the baseline in both orders', async () => {
+  const rig = rigOf();
+  const turn = await rig.record('judged', 'Hi. [[reply: one]]');
+  const candidates = [{ name: 'now' }, { name: 'small', model: 'anthropic/claude-haiku-4-5' }];
+  const judge = { type: 'model' as const, rubric: 'It is polite.', model: 'anthropic/claude-haiku-4-5' };
+  const graders = [
+    { ...judge, name: 'polite' },
+    { type: 'equal' as const },
+    { ...judge, name: 'better', mode: 'pair' as const },
+  ];
+  const evaluation = await rig.run(await rig.start(await rig.copies(turn), { candidates, graders, primary: 'better' }));
+  expect(evaluation).toMatchObject({ status: 'ended', outcome: 'completed', runCount: 2, judgementCount: 4 });
+  const judgements = (await readEvaluationRuns(holder.rig, { evaluationId: evaluation.id })).filter(
+    ({ part }) => part > 0,
+  );
+  expect(judgements.map(({ candidate, part, status, output }) => ({ candidate, part, status, output }))).toEqual([
+    { candidate: 0, part: 1, status: 'answered', output: { reason: '', score: 0 } },
+    { candidate: 1, part: 1, status: 'answered', output: { reason: '', score: 0 } },
+    { candidate: 1, part: 3, status: 'answered', output: { reason: '', better: 'A' } },
+    { candidate: 1, part: 4, status: 'answered', output: { reason: '', better: 'A' } },
+  ]);
+  const grades = (await rig.runs(evaluation.id)).map((run) => run.grades);
+  expect(grades).toMatchObject([
+    [
+      { name: 'polite', pass: false, score: 0 },
+      { name: 'equal', pass: true },
+      { name: 'better', score: 0.5, reason: 'It is the baseline.' },
+    ],
+    [
+      { name: 'polite', pass: false, score: 0 },
+      { name: 'equal', pass: true },
+      { name: 'better', score: 0.5, reason: expect.stringContaining('order') },
+    ],
+  ]);
+  expect((await rig.runs(evaluation.id)).map(({ pass, score }) => ({ pass, score }))).toEqual([
+    { pass: null, score: 0.5 },
+    { pass: null, score: 0.5 },
+  ]);
+  const { body } = await holder.rig.get(`/v1/turns/${judgements[0]?.turnId}/requests/1`);
+  expect(body.request).toMatchObject({ model: 'claude-haiku-4-5', messages: [{ role: 'user' }] });
+  expect(JSON.stringify(body.request.system)).toContain('It is polite.');
+  expect(body.request.tools ?? []).toEqual([]);
+});
+
+test('an evaluation pauses at its cost cap, and can be resumed with a higher one', async () => {
+  const rig = rigOf();
+  const turns = [await rig.record('cap-1', 'Hi. [[reply: one]]'), await rig.record('cap-2', 'Hi. [[reply: two]]')];
+  const id = await rig.start(await rig.copies(...turns), { costCap: 0.000_001, repeats: 3, concurrency: 1 });
+  const paused = await rig.run(id);
+  expect(paused.status).toBe('running');
+  const [batch] = await readBatches(holder.rig, { id: paused.batchId });
+  expect(batch).toMatchObject({ status: 'paused', pauseReason: 'cost_cap', name: `Evaluation ${id}` });
+  expect(await countEvaluationRuns(holder.rig, { evaluationId: id })).toBeLessThan(6);
+  const raised = await holder.rig.ask('PATCH', `/v1/batches/${paused.batchId}`, { payload: { maxCostUsd: 100 } });
+  expect(raised.status).toBe(200);
+  expect(await rig.run(id)).toMatchObject({ status: 'ended', outcome: 'completed' });
+  expect(await countEvaluationRuns(holder.rig, { evaluationId: id })).toBe(6);
+});
+
+test('an evaluation that is cancelled ends with the results of the runs that have ended', async () => {
+  const rig = rigOf();
+  const turn = await rig.record('cancelled', 'Hi. [[reply: one]]');
+  const id = await rig.start(await rig.copies(turn), { repeats: 20, concurrency: 2 });
+  while ((await countEvaluationRuns(holder.rig, { evaluationId: id })) === 0) {
+    for (const round of [rig.round, rig.batches.round]) await round();
+    await rig.batches.workAll();
+  }
+  const [{ batchId } = { batchId: '' }] = await readEvaluations(holder.rig, { id });
+  await holder.rig.post(`/v1/batches/${batchId}/cancel`, {});
+  const evaluation = await rig.run(id);
+  expect(evaluation).toMatchObject({ status: 'ended', outcome: 'cancelled' });
+  const runs = await rig.runs(id);
+  expect(runs.length).toBeLessThan(20);
+  expect(evaluation.results).toMatchObject([{ name: 'now', runs: runs.length, failed: 0 }]);
+});
