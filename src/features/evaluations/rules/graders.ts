@@ -58,7 +58,10 @@ export function applyGrader(grader: PlainGrader, facts: Facts): Grade {
   return { name: nameGrader(grader), ...decision, reason: cutHead(reason, REASON_CHARS_MAX) };
 }
 
-/** `isNegated`: whether a `not` around it turns what it says into its opposite; null: it stands alone. */
+/**
+ * `isNegated`: whether a `not` around it turns what it says into its opposite; null: it stands
+ * alone.
+ */
 function decide(grader: PlainGrader, facts: Facts, isNegated: boolean | null): Decision {
   switch (grader.type) {
     case 'all':
