@@ -100,7 +100,7 @@ export function describeAllowed(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): 
     case 'too_big':
       return `${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}${formatUnit(issue.origin, Number(issue.maximum))}`;
     case 'invalid_union':
-      return unionText(issue.errors);
+      return unionText(issue);
     case 'invalid_key':
     case 'invalid_element':
       return issue.issues.map(({ message }) => message).join(', ');
@@ -130,7 +130,9 @@ export function describeFault(issue: z.core.$ZodIssue, path: string, value: unkn
  * Of a union's branches, those that the value came furthest in speak: the others only say that it
  * is of another type.
  */
-function unionText(branches: z.core.$ZodIssue[][]): string {
+function unionText({ errors: branches, options }: { errors: z.core.$ZodIssue[][]; options?: unknown }): string {
+  // The field that tells the branches apart has a value of none of them.
+  if (Array.isArray(options)) return describeChoices(undefined, options);
   const speaking = branches.filter((branch) =>
     branch.every((issue) => issue.code !== 'invalid_type' || issue.path.length > 0),
   );

@@ -1,5 +1,5 @@
-// What a client reads about an integer beyond 2^53 in a body: that it is a number, its digits, and
-// what is allowed.
+// What a client reads about a field that is wrong. Of an integer beyond 2^53: that it is a number, its
+// digits, and what is allowed.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -26,7 +26,19 @@ const schema = z.strictObject({
   any: z.unknown().optional(),
 });
 
+const shape = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('circle'), radius: z.number() }),
+  z.strictObject({ kind: z.literal('square'), side: z.number() }),
+]);
+
 const check = (text: string) => checkFields(schema, parseKeepingIntegers(text));
+
+test.each([
+  [{ kind: 'star' }, 'is "star"; allowed: "circle", "square"'],
+  [{ side: 2 }, 'is missing; allowed: "circle", "square"'],
+])('a shape %j has no kind that is allowed, and the message names those that are', (value, message) => {
+  expect(checkFields(shape, value)).toEqual({ isValid: false, errors: [{ path: 'kind', message }] });
+});
 
 describe('an integer beyond 2^53', () => {
   test.each([
