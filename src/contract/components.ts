@@ -11,6 +11,7 @@ import * as deadLetters from '../features/dead-letters/contract.ts';
 import * as deliveries from '../features/deliveries/contract.ts';
 import { liveEvent } from './events.ts';
 import { externalCall } from './external-tools.ts';
+import * as evaluations from '../features/evaluations/contract.ts';
 import { fault } from './faults.ts';
 import { heartbeat } from '../features/heartbeats/contract.ts';
 import { inboundMessage } from './inbound-message.ts';
@@ -49,9 +50,15 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   CronInput: cronInput,
   CronPatch: cronPatch,
   Entry: transcripts.entry,
+  Evaluation: evaluations.evaluation,
+  EvaluationCandidate: evaluations.candidate,
+  EvaluationRequest: evaluations.evaluationRequest,
+  EvaluationResult: evaluations.evaluationResult,
+  EvaluationRun: evaluations.evaluationRun,
   ExternalCall: externalCall,
   Fault: fault,
   LiveEvent: liveEvent,
+  Grader: evaluations.grader,
   Heartbeat: heartbeat,
   InboundMessage: inboundMessage,
   Message: views.message,

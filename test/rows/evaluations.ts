@@ -91,7 +91,7 @@ export async function addManyRuns(
   await send(
     store,
     `insert into holdfast.evaluation_runs (evaluation_id, n, candidate, repeat, status, turn_id, session_key, reply, calls, cost_micros, ms, grades, pass, score)
-     select $1, n, candidate, repeat, 'answered', gen_random_uuid(), 'agent:main:try:' || $1 || '-' || n || '-' || candidate || '-' || repeat,
+     select $1::uuid, n, candidate, repeat, 'answered', gen_random_uuid(), 'agent:main:try:' || $1::uuid || '-' || n || '-' || candidate || '-' || repeat,
        (select string_agg(md5(n::text || candidate || repeat || part), ' ') from generate_series(1, 25) as part),
        json_build_array(json_build_object('name', 'find_order', 'input', json_build_object('id', n))), 1000 + n, 2000 + n,
        json_build_array(json_build_object('name', 'equal', 'pass', passed, 'score', passed::int, 'reason', repeat('because ', 10))), passed, passed::int

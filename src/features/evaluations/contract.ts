@@ -8,6 +8,7 @@ import { shownTags } from '../../contract/input-options.ts';
 import { fault } from '../../contract/faults.ts';
 import { amount, count, createdAt, iso, sessionKey, text, uuid } from '../../contract/fields.ts';
 import { guardedName } from '../../contract/guarded.ts';
+import { tagText } from '../../contract/queries.ts';
 import { NAMED } from './rules/cases.ts';
 
 export const EVALUATION_STATUSES = ['preparing', 'running', 'paused', 'judging', 'ended'] as const;
@@ -142,23 +143,21 @@ export interface JoinedGrader {
 export type PlainGrader = SimpleGrader | JoinedGrader;
 export type Grader = PlainGrader | ModelGrader;
 
-function plainGrader(depth: number): z.ZodType<PlainGrader> {
-  const simple = z.discriminatedUnion('type', simpleGraders);
-  if (depth === 0) return simple;
+/** The kinds of graders that need no model. `depth`: how deep those that join others may be. */
+function plainGraders(depth: number): [z.ZodObject, ...z.ZodObject[]] {
+  if (depth === 0) return [...simpleGraders];
   const of = z
-    .array(plainGrader(depth - 1))
+    .array(z.discriminatedUnion('type', plainGraders(depth - 1)))
     .min(1)
     .max(GRADERS_MAX)
     .describe('The graders that it joins');
-  return z.discriminatedUnion('type', [
-    ...simpleGraders,
-    z.strictObject({ type: z.enum(['all', 'any', 'not']), ...graderName, of }),
-  ]) as z.ZodType<PlainGrader>;
+  return [...simpleGraders, z.strictObject({ type: z.enum(['all', 'any', 'not']), ...graderName, of })];
 }
 
+// The list of its kinds has lost their types.
 export const grader = z
-  .union([modelGrader, plainGrader(NESTED_MAX)])
-  .describe('How a run is graded: see evaluations.md#graders') as z.ZodType<Grader>;
+  .discriminatedUnion('type', [modelGrader, ...plainGraders(NESTED_MAX)])
+  .describe('How a run is graded: see evaluations.md#graders') as unknown as z.ZodType<Grader>;
 
 function isPattern(source: string): boolean {
   try {
@@ -334,7 +333,7 @@ export const evaluationRun = z.strictObject({
   status: z.enum(RUN_STATUSES).describe('How it ended'),
   turnId: uuid.nullable().describe('Its turn; null: it made none'),
   sessionKey: sessionKey.describe('Its session, which is erased 7 days after the run'),
-  reply: text.nullable().describe('What it answered; null: nothing'),
+  reply: text.nullable().describe('What it answered, the first 20000 characters; null: nothing'),
   divergence: divergence.nullable().describe('Where it first did something else than was recorded; null: nowhere'),
   calls: z.array(text).describe('The calls of tools that it made'),
   error: fault.describe('Why it failed; null: it did not'),
@@ -350,11 +349,11 @@ export const evaluationResult = z.strictObject({
   change: z
     .number()
     .describe(
-      'How much the candidate is better than the baseline for this item, by the primary grader; under 0: worse',
+      'How much better the candidate is than the baseline for this item, by the primary grader; under 0: worse. Of the baseline itself: how good it is',
     ),
   input: text.nullable().describe('What was asked, the first 2000 characters; null: the item is erased'),
   expected: z.unknown().describe('What graders compare with; null: nothing'),
-  recorded: text.nullable().describe('What the recorded turn answered; null: nothing'),
+  recorded: text.nullable().describe('What the recorded turn answered, the first 20000 characters; null: nothing'),
   turnId: uuid.nullable().describe('The turn that was copied; null: none'),
   tags: shownTags,
   candidates: z
@@ -372,12 +371,7 @@ export type EvaluationResultView = z.output<typeof evaluationResult>;
 
 export const resultFilter = {
   candidate: name.optional().describe('The candidate that decides what is worst; absent: the second, or the only one'),
-  tag: z
-    .string()
-    .regex(/^[^:]+:/, 'expected a tag as key:value')
-    .max(700)
-    .optional()
-    .describe('Only items with this tag, as key:value'),
+  tag: tagText.optional().describe('Only items with this tag, as key:value'),
   change: z.enum(['better', 'worse', 'same']).optional().describe('Only items that changed in this way'),
 };
 
