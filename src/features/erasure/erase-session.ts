@@ -21,6 +21,7 @@ import {
   type ErasedSessions,
   type Sender,
 } from './store/erase-shared.ts';
+import { emptyCopies, keyOf, withRuns } from './store/erase-copies.ts';
 import { countErased, type RemovedRows } from './store/erased-rows.ts';
 import {
   add,
@@ -79,15 +80,18 @@ export async function eraseSession(service: Service, key: string): Promise<Erasu
 /** What erasing the session of a key would remove, as far as it is found by the session. */
 export async function previewErasure({ config, database }: Service, key: string): Promise<ErasureResult> {
   const families = await Promise.all([ERASING + key, key].map((stored) => findErasedFamily(database, stored)));
-  const ids = families.flat().map(({ id }) => id);
+  const { members } = await withRuns(database, families.flat());
+  const ids = members.map(({ id }) => id);
+  const removed: RemovedRows = {};
+  add(removed, { dataset_items: await emptyCopies(database, [key, ...members.map(keyOf)], true) });
   if (ids.length === 0) {
-    const items = await emptyItems(database, withoutSession(key), true);
-    return { kind: 'erased', removed: items === 0 ? {} : { batch_items: items }, files: 0 };
+    add(removed, { batch_items: await emptyItems(database, withoutSession(key), true) });
+    return { kind: 'erased', removed, files: 0 };
   }
   const processIds = await nextProcesses(database, ids);
   const files = await Promise.all(processIds.map((id) => countFiles(config.runtime.dataDir, id)));
   const media = await listOwnFiles({ config, database }, ids);
-  const removed = await countErased(database, ids);
+  add(removed, await countErased(database, ids));
   return { kind: 'erased', removed, files: files.reduce((sum, count) => sum + count, media.length) };
 }
 
@@ -114,13 +118,16 @@ async function eraseKey(service: Service, key: string, progress: Progress): Prom
   // Items that were cancelled before they were fed name a session that may not exist.
   const batchId = await findOpenBatch(database, withoutSession(key));
   if (batchId !== null) return batchId;
-  add(progress.total.removed, { batch_items: await emptyItems(database, withoutSession(key)) });
+  add(progress.total.removed, {
+    batch_items: await emptyItems(database, withoutSession(key)),
+    dataset_items: await emptyCopies(database, [key]),
+  });
   add(progress.total.removed, await blankKeys(database, [key]));
   return null;
 }
 
 function withoutSession(key: string): ErasedSessions {
-  return { ids: [], keys: [key], cronIds: [] };
+  return { ids: [], keys: [key], runs: [], cronIds: [] };
 }
 
 async function eraseFamily(
@@ -129,11 +136,8 @@ async function eraseFamily(
   progress: Progress & { key: string },
 ): Promise<string | null> {
   const { database } = service;
-  const sessions: ErasedSessions = {
-    ids: family.map(({ id }) => id),
-    keys: family.map(({ key }) => key.replace(ERASING, '')),
-    cronIds: [],
-  };
+  const { members, runs } = await withRuns(database, family);
+  const sessions: ErasedSessions = { ids: members.map(({ id }) => id), keys: members.map(keyOf), runs, cronIds: [] };
   const batchId = await findOpenBatch(database, sessions);
   if (batchId !== null) return batchId;
   const crons = await stopCrons(database, sessions.ids);
@@ -196,6 +200,8 @@ async function eraseFenced(
     for (const path of media) await removeInside(path, { base: config.runtime.dataDir, roots });
     total.files += media.length;
     add(total.removed, await eraseRows(database, sessions));
+    // Without their turns, nothing is copied from them any more.
+    add(total.removed, { dataset_items: await emptyCopies(database, sessions.keys) });
     const finished = await finishErasure(database, sessions.ids);
     if (finished === null) continue;
     add(total.removed, finished);

@@ -102,7 +102,7 @@ export const datasetItemsRequest = z.strictObject({
 
 export const dataset = z.strictObject({
   id: uuid.describe('The id of the data set'),
-  name: text.describe('Its name'),
+  name: text.describe('The name by which it is found, too; no other data set has it'),
   description: text.nullable().describe('A text for people; null: none'),
   agentId: text.describe('The agent that lines are asked of'),
   version: count.describe('The number of its last version: each addition makes one; 0: it has no items'),
@@ -153,6 +153,6 @@ export const itemsAdded = z.strictObject({
 });
 
 export const itemFilter = {
-  state: z.enum(ITEM_STATES).optional().describe('Only items in this state'),
+  state: z.enum(ITEM_STATES).optional().describe('Only items of the data set in this state'),
   split: z.enum(SPLITS).optional().describe('Only items of this part'),
 };

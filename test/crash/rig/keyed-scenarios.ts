@@ -16,6 +16,7 @@ import {
 import { deriveAttentionId } from '../../../src/features/overview/store/attention-marks.ts';
 import { KEYED_APPROVALS } from './keyed-approvals.ts';
 import { KEYED_ALERTS } from './keyed-alerts.ts';
+import { KEYED_DATASETS } from './keyed-datasets.ts';
 import { KEYED_CHANNELS } from './keyed-channels.ts';
 import { KEYED_TRIES } from './keyed-tries.ts';
 import { KEYED_FILES } from './keyed-files.ts';
@@ -30,6 +31,7 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
   ...KEYED_ALERTS,
   ...KEYED_APPROVALS,
   ...KEYED_CHANNELS,
+  ...KEYED_DATASETS,
   ...KEYED_TRIES,
   {
     name: 'a message',

@@ -122,6 +122,8 @@ const ERASED_OTHERWISE = [
 const KEPT_BY_ERASURE: Record<string, string> = {
   batch_items: 'emptied; the batch keeps its numbers',
   bulk_action_items: 'ids only, for 30 days',
+  dataset_items: 'emptied; the data set keeps its numbers',
+  evaluation_runs: 'the words of runs of emptied items are; ids of runs only, which are erased with the session',
   cron_fires: 'go with their cron; those of other crons have ids only',
 };
 

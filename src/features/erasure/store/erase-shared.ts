@@ -8,6 +8,7 @@ import type { Database } from '../../../database/database.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 import { LASTING_RETRY_MS } from '../../../database/passing-faults.ts';
 import type { RemovedRows } from './erased-rows.ts';
+import { inPortions, portionAnswerSql, type Portion } from './in-portions.ts';
 
 const PORTION_ROWS = 20_000;
 /** Reading the bodies of items takes longer than reading keys. */
@@ -17,40 +18,9 @@ export interface ErasedSessions {
   ids: readonly SessionId[];
   /** Their own keys. */
   keys: readonly string[];
+  /** How the keys begin of sessions in which copies of them were run. */
+  runs: readonly string[];
   cronIds: readonly string[];
-}
-
-/** What a portion has removed, and the key of its last row; null: it was empty. */
-interface Portion {
-  removed: number;
-  last: readonly unknown[] | null;
-}
-
-/** What a statement answers whose CTE `portion` has the rows after a key. */
-const portionAnswerSql = (
-  removed: string,
-  key: readonly [string, string],
-): string => `select (${removed})::int as removed, (
-  select json_build_array(${key.join(', ')}) from portion order by ${key.map((column) => `${column} desc`).join(', ')} limit 1
-) as last`;
-
-/**
- * Sends portions, from that key on, until one is empty; resolves with how many rows they have
- * removed.
- */
-async function inPortions(
-  first: readonly unknown[],
-  send: (after: readonly unknown[]) => Promise<Portion | undefined>,
-): Promise<number> {
-  let total = 0;
-  let after: readonly unknown[] = first;
-  await workOff(async () => {
-    const { removed, last } = (await send(after)) ?? { removed: 0, last: null };
-    total += removed;
-    after = last ?? [];
-    return last !== null;
-  });
-  return total;
 }
 
 export const eraseKeysAfter = literalQuery({
@@ -83,7 +53,8 @@ export function eraseKeys(database: Database, sessions: ErasedSessions): Promise
 
 /** Items of sessions, by their ids and keys. An item names its session as it was submitted. */
 const OF_SESSIONS = `(i.session_id = any ($ids::uuid[])
-  or case when lower(i.session_key) like 'agent:%' then lower(i.session_key) else 'agent:main:' || lower(i.session_key) end = any ($keys::text[]))`;
+  or case when lower(i.session_key) like 'agent:%' then lower(i.session_key) else 'agent:main:' || lower(i.session_key) end = any ($keys::text[])
+  or substring(i.session_key from '^(.*:try:[0-9a-f-]{36}-[0-9]+)-') = any ($runs::text[]))`;
 /** Items of a sender, in the channel or in any. */
 const OF_SENDER = `coalesce(i.body -> 'sender' ->> 'id' = $senderId and ($channel::text is null or coalesce(i.body ->> 'channel', 'api') = $channel), false)`;
 
@@ -104,7 +75,7 @@ where p.sender_id = $1 and ($2::text is null or p.channel = $2)`,
 });
 
 /** Whose items are emptied. */
-type Whose = Pick<ErasedSessions, 'ids' | 'keys'> | Sender;
+type Whose = Pick<ErasedSessions, 'ids' | 'keys' | 'runs'> | Sender;
 
 const openItemsQuery = ({ isTheirs, ...facts }: { name: string; purpose: string; isTheirs: string }) =>
   literalQuery({
