@@ -6,8 +6,15 @@ import { newId } from '../../../src/ids.ts';
 import { tablesWith as findWord } from '../../api/tables-with.ts';
 import { useApiRig } from '../../api/use-api-rig.ts';
 import { addBatches, addBatchItems } from '../../rows/batches.ts';
-import { addEvaluationRuns, addEvaluations, readDatasetItems, readEvaluationRuns } from '../../rows/evaluations.ts';
+import {
+  addEvaluationRuns,
+  addEvaluations,
+  readDatasetItems,
+  readEvaluationRuns,
+  readEvaluations,
+} from '../../rows/evaluations.ts';
 import { countSessions } from '../../rows/sessions.ts';
+import { evaluationRig } from './evaluation-rig.ts';
 import { datasetRig } from './dataset-rig.ts';
 
 const holder = useApiRig();
@@ -141,18 +148,48 @@ test('a person who is erased is in no data set', async () => {
 });
 
 test('a session is not erased while an evaluation runs an item of it', async () => {
-  const { rig } = holder;
-  const turn = await rig.turnOf('busy', 'Curlew.');
-  const { name } = await sets().copyOf(turn.id);
-  const { id: datasetId } = await sets().show(name);
-  const [id, batchId] = [newId<string>(), newId<string>()];
-  await addBatches(rig, { id: batchId, status: 'running', itemCount: 1 });
-  await addEvaluations(rig, { id, datasetId, batchId, status: 'running', spec: {} });
-  const item = { batchId, n: 1, status: 'pending', body: { text: 'Curlew.' }, isOwnSession: false, isReady: true };
-  await addBatchItems(rig, { ...item, sessionKey: `agent:main:try:${id}-1-0-1` });
+  const rig = evaluationRig(holder.rig);
+  const id = await rig.start(await rig.copies(await rig.record('busy', 'Curlew.')));
+  await rig.round();
+  const [evaluation] = await readEvaluations(holder.rig, { id }, 'status', 'batchId');
+  expect(evaluation?.status).toBe('running');
   expect(await erase('/v1/sessions/busy')).toMatchObject({
     status: 409,
-    body: { detail: expect.stringContaining(`the batch ${batchId}`) },
+    body: { detail: expect.stringContaining(`the batch ${evaluation?.batchId}`) },
   });
-  expect(await sets().items(name)).toMatchObject([{ state: 'ready' }]);
+  expect(await rig.run(id)).toMatchObject({ outcome: 'completed' });
+  expect((await erase('/v1/sessions/busy')).status).toBe(200);
+  expect(await tablesWith('curlew')).toEqual({});
+});
+
+test('an evaluation with judgements, whose session is erased when it has ended, keeps its numbers alone', async () => {
+  const rig = evaluationRig(holder.rig);
+  await rig.record('crm-3', 'Sandpiper. [[reply: a sandpiper]]');
+  const turn = await rig.record('crm-3', 'Sanderling? [[tool: echo {"say":"sanderling"}]] [[reply: a sanderling]]');
+  const graders = [{ type: 'equal' as const }, { type: 'model' as const, rubric: 'It is right.' }];
+  const { id, status } = await rig.run(await rig.start(await rig.copies(turn), { graders, repeats: 2 }));
+  expect(status).toBe('ended');
+  expect(Object.keys(await tablesWith('sandpiper'))).toEqual(expect.arrayContaining(['dataset_items', 'snapshots']));
+  expect((await erase('/v1/sessions/crm-3')).status).toBe(200);
+  for (const word of ['sandpiper', 'sanderling']) expect(await tablesWith(word)).toEqual({});
+  expect((await rig.runs(id)).map(({ pass, reply }) => ({ pass, reply }))).toEqual([
+    { pass: true, reply: null },
+    { pass: true, reply: null },
+  ]);
+});
+
+test('an evaluation goes on without an item that is erased after its runs', async () => {
+  const rig = evaluationRig(holder.rig);
+  const [mine, other] = [await rig.record('crm-4', 'Ruff. [[reply: a ruff]]'), await rig.record('crm-5', 'Knot.')];
+  const id = await rig.start(await rig.copies(mine, other), { concurrency: 1 });
+  for (let at = 0; at < 20; at += 1) {
+    await Promise.all([rig.round(), rig.batches.round()]);
+    if ((await rig.batches.waitingSessions()).length > 0) break;
+  }
+  await rig.batches.workAll();
+  await rig.batches.round();
+  expect((await erase('/v1/sessions/crm-4')).status).toBe(200);
+  expect(await rig.run(id)).toMatchObject({ status: 'ended', outcome: 'completed' });
+  expect((await rig.runs(id)).map(({ n, reply }) => ({ n, reply }))).toEqual([{ n: 2, reply: other.reply }]);
+  expect(await tablesWith('a ruff')).toEqual({});
 });

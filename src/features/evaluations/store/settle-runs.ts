@@ -32,7 +32,8 @@ export interface EndedRuns {
   batchStatus: BatchStatus;
 }
 
-// An item that was cancelled with its batch was not run, and is no run that failed.
+// An item that was cancelled with its batch was not run, and is no run that failed. One without a
+// name was emptied by an erasure.
 export const readEndedRuns = literalQuery({
   name: 'ended-evaluation-runs',
   purpose:
@@ -51,7 +52,7 @@ export const readEndedRuns = literalQuery({
       from holdfast.batch_items i
       cross join lateral (select string_to_array(i.custom_id, '-')::int[] as at) as place
       left join holdfast.turns t on t.id = i.turn_id
-      where i.batch_id = b.id and i.n > $afterN and i.status not in ('pending', 'fed')
+      where i.batch_id = b.id and i.n > $afterN and i.status not in ('pending', 'fed') and i.custom_id is not null
         and (i.status <> 'cancelled' or b.status <> 'cancelling' and b.outcome is distinct from 'cancelled')
         and not exists (
           select from holdfast.evaluation_runs r
