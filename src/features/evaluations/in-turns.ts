@@ -14,7 +14,7 @@ import { matchCalls } from '../tries/rules.ts';
 import { listEarlier, saying, toOutcome } from '../tries/stand-ins.ts';
 import { modelFor } from '../../kernel/turn/open/assemble-request.ts';
 import { changeRequest, requestOfJudgement, type AskedModel } from './rules/runs.ts';
-import { readCase, type AskedCase } from './store/read-case.ts';
+import { readAskedRequest, readAskedSteps } from './store/read-case.ts';
 
 /** The result of a call that ends a run. */
 const DIVERGED: ToolOutcome = {
@@ -23,12 +23,6 @@ const DIVERGED: ToolOutcome = {
 };
 
 export function evaluationsInTurns({ config, database, model }: TurnParts): TurnFeature {
-  /** Throws `TurnFailed` when the item is gone. */
-  async function requireCase(ref: EvaluationRef): Promise<AskedCase> {
-    const found = await readCase(database, ref);
-    if (found !== null) return found;
-    throw new TurnFailed('item_gone', `The item ${ref.n} of the evaluation ${ref.id} was erased or deleted.`);
-  }
   /** Throws `TurnFailed` for a model that cannot be asked. */
   function asModel(agent: AgentSettings, wanted: string): AskedModel {
     const ref = modelFor(agent, wanted, model.providers);
@@ -42,7 +36,7 @@ export function evaluationsInTurns({ config, database, model }: TurnParts): Turn
         const body = inputs[0]?.body as InboundMessage;
         return requestOfJudgement(body, asModel(agent, body.model ?? agent.model));
       }
-      const { request, spec } = await requireCase(ref);
+      const { request, spec } = requireItem(ref, await readAskedRequest(database, ref));
       const candidate = spec.candidates[ref.candidate];
       if (request === null || candidate === undefined) return null;
       return changeRequest(request, candidate, asModel(agent, candidate.model ?? refOfModel(request)));
@@ -51,10 +45,10 @@ export function evaluationsInTurns({ config, database, model }: TurnParts): Turn
       async standIns(turn, calls) {
         const ref = refOf(turn.journal.at.inputs);
         if (ref === null) return null;
-        const { steps, spec } = await requireCase(ref);
+        const { steps, spec } = requireItem(ref, await readAskedSteps(database, ref));
+        const { unknownCalls } = spec;
         const recorded = steps.flatMap((step) => step.calls);
         const found = matchCalls(recorded, listEarlier(turn, calls), calls);
-        const { unknownCalls } = spec;
         const unknown = unknownCalls === 'diverge' ? DIVERGED : textOutcome(unknownCalls.answer);
         return new Map(
           calls.map((call, index) => {
@@ -69,7 +63,8 @@ export function evaluationsInTurns({ config, database, model }: TurnParts): Turn
       const step = turn.journal.at.progress.steps;
       // After a crash, they may have joined already.
       if (ref === null || step === 0 || turn.journal.at.lastEntry.kind === 'steer') return;
-      const { joined = [] } = (await requireCase(ref)).steps[step - 1] ?? {};
+      const { steps } = requireItem(ref, await readAskedSteps(database, ref));
+      const { joined = [] } = steps[step - 1] ?? {};
       if (joined.length === 0) return;
       const entries = joined.map((text) => newEntry('steer', 'user', [{ type: 'text', text }]));
       await storeStep(context, turn, { ...NO_ROWS, entries });
@@ -79,4 +74,10 @@ export function evaluationsInTurns({ config, database, model }: TurnParts): Turn
 
 function refOf(inputs: OpenedTurn['journal']['at']['inputs']): EvaluationRef | null {
   return (inputs[0]?.body as Partial<InboundMessage> | undefined)?.evaluation ?? null;
+}
+
+/** Throws `TurnFailed` when the item is gone. */
+function requireItem<Found>({ id, n }: EvaluationRef, found: Found | null): Found {
+  if (found !== null) return found;
+  throw new TurnFailed('item_gone', `The item ${n} of the evaluation ${id} was erased or deleted.`);
 }
