@@ -207,7 +207,7 @@ function toFieldErrors(issue: z.core.$ZodIssue, value: unknown, allowed?: string
   // The schema has seen a rounded number.
   const input = valueAt(value, issue.path);
   const message = allowed === undefined ? null : `is ${describeValue(path, input)}; allowed: ${allowed}`;
-  return [{ path, message: message ?? describeFault(issue, path, input) }];
+  return [{ path, message: message ?? describeFault(issue, path, { value: input }) }];
 }
 
 /** A value that no branch of a union allows, with those that its branches do. */

@@ -119,11 +119,11 @@ export function describeAllowed(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): 
  * A fault as a sentence after its path: the value and what is allowed, or what the schema says in
  * words of its own.
  */
-export function describeFault(issue: z.core.$ZodIssue, path: string, value: unknown = issue.input): string {
+export function describeFault(issue: z.core.$ZodIssue, path: string, sent = { value: issue.input as unknown }): string {
   if (issue.code === 'unrecognized_keys')
     return `has unknown fields: ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}`;
   if (issue.message !== describeAllowed(issue)) return issue.message;
-  return `is ${describeValue(path, value)}; allowed: ${issue.message}`;
+  return `is ${describeValue(path, sent.value)}; allowed: ${issue.message}`;
 }
 
 /**
