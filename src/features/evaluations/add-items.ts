@@ -2,7 +2,7 @@
 // What is wrong is listed with its place, and then nothing is stored.
 import { hash } from 'node:crypto';
 import { Problem, type FieldError } from '../../api/problem.ts';
-import { parseWith } from '../../api/parse-json.ts';
+import { parseSessionKey, parseWith } from '../../api/parse-json.ts';
 import { toTurnFilter } from '../../api/routes/turns.ts';
 import { given } from '../../core/json.ts';
 import type { RawItem } from '../batches/read-items.ts';
@@ -34,14 +34,17 @@ export async function itemsOfTurns({ database }: Service, ids: readonly string[]
 
 /** The items of the turns that a filter finds, the newest, oldest first. Throws `Problem`. */
 export async function itemsOfFilter({ database }: Service, choice: TurnChoice): Promise<NewDatasetItem[]> {
-  const { limit = FOUND_DEFAULT, score, ...filter } = choice;
-  const scored = score === undefined ? {} : { score: parseWith(scoreText, score, 'invalid_body', 'filter.score') };
+  const { limit = FOUND_DEFAULT, score, session, ...filter } = choice;
+  const checked = given({
+    score: score === undefined ? undefined : parseWith(scoreText, score, 'invalid_body', 'filter.score'),
+    session: session === undefined ? undefined : parseSessionKey(session, 'filter.session'),
+  });
   const ids = await findAllTurnIds(
     database.views,
     {
-      ...toTurnFilter({ ...filter, ...scored }),
+      ...toTurnFilter({ ...filter, ...checked }),
       // What a try has said was never of use to a person. Who names its session wants it.
-      ...given({ exceptSessionKinds: filter.session === undefined ? (['try'] as const) : undefined }),
+      ...given({ exceptSessionKinds: session === undefined ? (['try'] as const) : undefined }),
     },
     limit,
   );

@@ -3,7 +3,9 @@
 // conversation is in memory.
 import { agentOf, isAgent } from '../../config.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
+import { storableText } from '../../core/text.ts';
 import { readAnnouncement } from '../../core/subagents.ts';
+import { isPassingFault } from '../../database/passing-faults.ts';
 import { deriveSentRequest } from '../../kernel/turn/open/derive-request.ts';
 import type { OpenModel, Service } from '../../kernel/use-cases/service.ts';
 import { messageText } from '../../kernel/views/messages.ts';
@@ -63,14 +65,24 @@ async function copyItem(service: Service, item: CopiedItem, openModel: OpenModel
   const { database } = service;
   const turn = await readTurnToCopy(database, item.turnId);
   if (turn === null) return dropCopy(database, item, GONE);
+  await storeCopy(database, item, await buildCopy(service, { turnId: item.turnId, turn }, openModel));
+}
+
+/** A turn whose copy cannot be built is excluded, so that it does not keep others from being copied. */
+async function buildCopy(
+  service: Service,
+  { turnId, turn }: { turnId: string; turn: TurnToCopy },
+  openModel: OpenModel,
+): Promise<TurnCopy> {
   const { callNo, bodies, entries } = turn;
-  const sent = await readSent(service, { turnId: item.turnId, turn }, openModel);
-  await storeCopy(database, item, {
-    ...sent,
-    callNo,
-    steps: listSteps(entries),
-    input: bodies.map(textOf).join('\n\n'),
-  });
+  const input = storableText(bodies.map(textOf).join('\n\n'));
+  try {
+    return { callNo, input, steps: listSteps(entries), ...(await readSent(service, { turnId, turn }, openModel)) };
+  } catch (error) {
+    if (isPassingFault(error)) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    return { callNo, input, steps: [], request: null, excluded: `Its copy could not be made: ${why}` };
+  }
 }
 
 /** The request of the first call; none with the reason why it cannot be sent again. */

@@ -11,6 +11,10 @@ import type { RecordedStep, StoredRequest } from '../../../src/features/evaluati
 import { addItems } from '../../../src/features/evaluations/store/datasets.ts';
 import { toWireRequest } from '../../../src/model/transport.ts';
 import type { Tool, ToolOutcome } from '../../../src/tools/tool.ts';
+import { createApiRig, type ApiRig } from '../../api/api-rig.ts';
+import { withTestDatabase } from '../../servers/postgres.ts';
+import { shareAmongTests } from '../../servers/share-among-tests.ts';
+import { startScriptedModel } from '../../../scripted-model/scripted-model.ts';
 import { useApiRig } from '../../api/use-api-rig.ts';
 import { readModelCalls } from '../../rows/calls.ts';
 import { changeEntries, removeSnapshots } from '../../rows/entries.ts';
@@ -29,6 +33,20 @@ const file = {
   models: { outage: { probeMs: { min: 10, max: 50 } } },
 };
 const holder = useApiRig({ file });
+/** Its model is of another provider. */
+let foreign: ApiRig;
+
+shareAmongTests(async (onEnd) => {
+  const scripted = await startScriptedModel({ host: '127.0.0.1', port: 0 });
+  onEnd(() => scripted.close());
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
+  const providers = { openai: { baseUrl: `${scripted.url}/v1`, apiKey: 'key-of-openai' } };
+  const made = await createApiRig(database.url, { file: { models: { providers } } });
+  onEnd(() => made.close());
+  foreign = made;
+});
+
 const sets = () => datasetRig(holder.rig);
 
 /** A tool with this result; `during` is done while it runs. */
@@ -162,6 +180,20 @@ describe('a turn is excluded, with the reason in words,', () => {
     expect(item).toMatchObject({ state: 'excluded', excluded: expect.stringContaining('differs from what was sent') });
   });
 
+  test('when its copy cannot be made, and others are copied', async () => {
+    const turn = await holder.rig.turnOf('broken', 'One.');
+    await changeEntries(holder.rig, { turnId: turn.id, kind: 'answer' }, { content: 'null' });
+    const { item, name } = await sets().copyOf(turn.id);
+    expect(item).toMatchObject({
+      state: 'excluded',
+      excluded: expect.stringContaining('could not be made'),
+      input: 'One.',
+    });
+    const other = await holder.rig.turnOf('whole', 'Two.');
+    await sets().add(name, { turns: [other.id] });
+    expect((await sets().show(name)).counts).toMatchObject({ excluded: 1, ready: 1 });
+  });
+
   test('when it was deleted before it was copied; then nothing names it', async () => {
     const { rig } = holder;
     const turn = await rig.turnOf('deleted', 'One.');
@@ -286,4 +318,21 @@ test('turns of every kind have copies with the bytes that were sent, and a conve
     expect((await rig.get(`/v1/turns/${turnId}/requests/1`)).body.matches).toBe(true);
   }
   expect(new Set(rows.map(({ groupKey }) => groupKey))).toEqual(new Set([`agent:main:${TALK}`]));
+});
+
+test('a turn of another provider is compared with the bytes that were sent in the form of that provider', async () => {
+  const of = datasetRig(foreign);
+  const model = 'openai/gpt-5';
+  const kept = await foreign.turnOf('kept', 'Go. [[thinking: hm]] [[tool: echo {"a":1}]] [[reply: ok]]', { model });
+  const changed = await foreign.turnOf('changed', 'The secret is 1234.', { model });
+  await changeEntries(
+    foreign,
+    { turnId: changed.id, kind: 'prompt' },
+    { content: replaced('The secret is 1234.', 'The secret is 5678.') },
+  );
+  expect((await of.copyOf(kept.id)).item).toMatchObject({ state: 'ready', model, calls: 1, reply: 'ok' });
+  expect((await of.copyOf(changed.id)).item).toMatchObject({
+    state: 'excluded',
+    excluded: expect.stringContaining('differs from what was sent'),
+  });
 });

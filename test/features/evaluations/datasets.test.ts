@@ -287,6 +287,7 @@ describe('cases are added', () => {
     [{ items: [] }, 'items'],
     [{ filter: { score: 'thumb' } }, 'filter.score'],
     [{ filter: { status: ['bad'] } }, 'filter.status'],
+    [{ filter: { session: 'a b' } }, 'session key "a b"'],
     [{ filter: { since: 'yesterday' } }, 'filter.since'],
     [{ turns: ['x'] }, 'turns[0]'],
   ] as const)('not with the body %j', async ([body, named]) => {
