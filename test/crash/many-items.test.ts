@@ -4,18 +4,15 @@
 // acts twice, and every provider batch is known (G1, G2, G7, G11). Method: run the same batch
 // twice, without and with crashes. `HOLDFAST_CRASH_SWEEP=full`: a thousand conversations; the long
 // form has fewer, and the short form leaves it to scheduled-sweep.test.ts.
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { atLeast } from '../rows/table.ts';
-import { countTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
 import { batchPlay, type BatchScene } from './rig/batch-play.ts';
+import { killAtRandom } from './rig/kill-at-random.ts';
 import { randomOf, seedOfRun } from './rig/random-of.ts';
 import { startScheduledRig, type ScheduledRig } from './rig/scheduled-rig.ts';
 import { isFullSweep } from './rig/sweep-points.ts';
-import type { Victim } from './rig/victim.ts';
 import { waitUntil } from './rig/wait-until.ts';
 
 const seed = seedOfRun();
@@ -75,38 +72,6 @@ async function linesOf({ batchId }: BatchScene): Promise<object[]> {
     });
 }
 
-/**
- * Kills up to `killsMax` processes, one after the other, until it is stopped, and restarts each;
- * one scheduler and one worker are always alive. While a turn has lost two workers none is killed:
- * after the third crash the turn is given up, as G17 requires.
- */
-function killAtRandom(random: () => number): { stop: () => Promise<string[]> } {
-  const kills: string[] = [];
-  const ended = new AbortController();
-  const isSafe = async (): Promise<boolean> => (await countTurns(rig, { endedAt: null, deaths: atLeast(2) })) === 0;
-  const readyOf = (victims: readonly Victim[]): Victim[] => victims.filter(({ isReady }) => isReady);
-  const killing = (async () => {
-    while (kills.length < killsMax && !ended.signal.aborted) {
-      await delay(killEveryMs.min + random() * (killEveryMs.max - killEveryMs.min));
-      const able = [rig.schedulers, rig.workers].flatMap((kind) => (readyOf(kind).length > 1 ? readyOf(kind) : []));
-      const victims = [...readyOf([rig.api]), ...able];
-      const victim = victims[Math.floor(random() * victims.length)];
-      if (victim === undefined || ended.signal.aborted || !(await isSafe())) continue;
-      await victim.kill();
-      kills.push(victim.name);
-      void victim.revive().catch(() => undefined);
-    }
-    await Promise.all([rig.api, ...rig.schedulers, ...rig.workers].map((victim) => victim.revive()));
-  })();
-  return {
-    async stop() {
-      ended.abort();
-      await killing;
-      return kills;
-    },
-  };
-}
-
 test.runIf(isLongForm())(
   `${items} conversations of a batch are each answered once, with the results of a run without faults, while schedulers, workers and the API crash (G1, G2, G7, G11)`,
   async () => {
@@ -119,7 +84,13 @@ test.runIf(isLongForm())(
     expect(await play.judge(calm)).toEqual([]);
 
     const disturbedFromMs = performance.now();
-    const disturbance = killAtRandom(randomOf(seed));
+    const disturbance = killAtRandom(rig, {
+      alone: [rig.api],
+      groups: [rig.schedulers, rig.workers],
+      killsMax,
+      killEveryMs,
+      random: randomOf(seed),
+    });
     const disturbed = await play.begin();
     await play.settle(disturbed);
     const overAtMs = performance.now();

@@ -34,7 +34,7 @@ const CONCURRENCY = 16;
 
 /** Stores it. Rejects with a taken key (`isKeyTaken`). */
 export async function startEvaluation(
-  service: Service,
+  service: Pick<Service, 'config' | 'database'>,
   { request, createdBy, idempotency }: NewEvaluationRequest,
 ): Promise<StartedEvaluation> {
   const { database } = service;
@@ -99,7 +99,7 @@ function findNamesFault({ candidates, graders, primary }: EvaluationSpec): Evalu
 
 /** What keeps the items of a part from being run as is asked for; null: nothing. */
 function findPartFault(
-  { config }: Service,
+  { config }: Pick<Service, 'config'>,
   { split, tags, candidates, repeats, via }: EvaluationSpec,
   parts: readonly PartOfAgent[],
 ): EvaluationFault | null {
@@ -126,7 +126,7 @@ function findPartFault(
 }
 
 function findModelFault(
-  { config }: Service,
+  { config }: Pick<Service, 'config'>,
   { candidates, graders }: EvaluationSpec,
   parts: readonly PartOfAgent[],
 ): EvaluationFault | null {

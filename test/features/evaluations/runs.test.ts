@@ -3,8 +3,14 @@ import { describe, expect, test } from 'vitest';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { useApiRig } from '../../api/use-api-rig.ts';
 import { readModelCalls } from '../../rows/calls.ts';
-import { readBatches } from '../../rows/batches.ts';
-import { countEvaluationRuns, readEvaluationRuns, readEvaluations } from '../../rows/evaluations.ts';
+import { readBatches, readBatchItems } from '../../rows/batches.ts';
+import {
+  changeDatasetItems,
+  countEvaluationRuns,
+  readEvaluationRuns,
+  readEvaluations,
+} from '../../rows/evaluations.ts';
+import { laneBatchRig } from '../batches/lane-batch-rig.ts';
 import { evaluationRig } from './evaluation-rig.ts';
 
 const holder = useApiRig();
@@ -202,4 +208,160 @@ test('an evaluation that is cancelled ends with the results of the runs that hav
   const runs = await rig.runs(id);
   expect(runs.length).toBeLessThan(20);
   expect(evaluation.results).toMatchObject([{ name: 'now', runs: runs.length, failed: 0 }]);
+});
+
+test('a message that steered the recorded turn steers its run at the same step', async () => {
+  const entered = Promise.withResolvers<void>();
+  const steered = Promise.withResolvers<void>();
+  const wait: Tool = {
+    ...count,
+    spec: { ...count.spec, name: 'wait' },
+    run: async () => {
+      entered.resolve();
+      await steered.promise;
+      return { content: 'waited', isError: false };
+    },
+  };
+  const rig = evaluationRig(holder.rig, [wait]);
+  const recording = rig.record('steered', 'Go. [[tool: wait {} id=toolu_1]] [[reply: done]]');
+  await entered.promise;
+  await holder.rig.post('/v1/sessions/steered/messages', { text: 'Also this. [[reply: both]]', mode: 'steer' });
+  steered.resolve();
+  const turn = await recording;
+  const evaluation = await rig.run(await rig.start(await rig.copies(turn)));
+  const [run] = await rig.runs(evaluation.id);
+  expect(run).toMatchObject({ status: 'answered', reply: turn.reply, divergence: null });
+  expect(await sent(run?.turnId ?? null)).toEqual(await sent(turn.id));
+  const { body } = await holder.rig.get(`/v1/turns/${run?.turnId}/requests/2`);
+  expect(JSON.stringify(body.request.messages)).toContain('Also this.');
+});
+
+test('schedulers that work at the same time make each run once, in a batch without gaps', async () => {
+  const rig = rigOf();
+  const items = Array.from({ length: 150 }, (_, n) => ({
+    input: `Case ${n}. [[reply: done ${n}]]`,
+    expected: `done ${n}`,
+  }));
+  const candidates = [{ name: 'now' }, { name: 'brief', systemPrompt: 'Be brief.' }];
+  const id = await rig.start(await rig.dataset({ items }), { candidates, repeats: 3, concurrency: 100 });
+  await Promise.all(Array.from({ length: 4 }, () => rig.round()));
+  await rig.round();
+  const [evaluation] = await readEvaluations(holder.rig, { id });
+  expect(evaluation).toMatchObject({ status: 'running', itemCount: 150, runCount: 900 });
+  const stored = await readBatchItems(holder.rig, { batchId: evaluation!.batchId }, 'n', 'customId');
+  expect(stored.map(({ n }) => n)).toEqual(Array.from({ length: 900 }, (_, index) => index + 1));
+  expect(stored.slice(0, 7).map(({ customId }) => customId)).toEqual([
+    '1-0-1-0',
+    '1-1-1-0',
+    '1-0-2-0',
+    '1-1-2-0',
+    '1-0-3-0',
+    '1-1-3-0',
+    '2-0-1-0',
+  ]);
+  await holder.rig.post(`/v1/batches/${evaluation!.batchId}/cancel`, {});
+  expect(await rig.run(id)).toMatchObject({ outcome: 'cancelled' });
+});
+
+test('an evaluation waits until all turns of its data set are copied, and leaves out those that cannot be asked', async () => {
+  const rig = rigOf();
+  const turns = [
+    await rig.record('copied-1', 'Hi. [[reply: one]]'),
+    await rig.record('copied-2', 'Hi. [[reply: two]]'),
+  ];
+  const datasetId = await rig.copies(...turns);
+  const id = await rig.start(datasetId);
+  await changeDatasetItems(holder.rig, { datasetId, n: 2 }, { state: 'copying' });
+  expect(await rig.run(id)).toMatchObject({ status: 'preparing' });
+  await changeDatasetItems(holder.rig, { datasetId, n: 2 }, { state: 'excluded', excluded: 'It is gone.' });
+  expect(await rig.run(id)).toMatchObject({ outcome: 'completed', itemCount: 1, excluded: 1, runCount: 1 });
+  await changeDatasetItems(holder.rig, { datasetId, n: 1 }, { state: 'excluded', excluded: 'It is gone.' });
+  await changeDatasetItems(holder.rig, { datasetId, n: 2 }, { state: 'ready' });
+  const other = await rig.start(datasetId);
+  await changeDatasetItems(holder.rig, { datasetId, n: 2 }, { state: 'excluded' });
+  expect(await rig.run(other)).toMatchObject({
+    outcome: 'failed',
+    detail: 'No item of this part of the data set can be run.',
+  });
+});
+
+test('runs of an item that is erased meanwhile keep no words, and count for nothing', async () => {
+  const rig = rigOf();
+  const turns = [
+    await rig.record('kept-item', 'Hi. [[reply: one]]'),
+    await rig.record('erased-item', 'Hi. [[reply: two]]'),
+  ];
+  const datasetId = await rig.copies(...turns);
+  const id = await rig.start(datasetId);
+  await rig.round();
+  await changeDatasetItems(
+    holder.rig,
+    { datasetId, n: 2 },
+    { state: 'erased', request: null, steps: '[]', input: null, reply: null, expected: null },
+  );
+  const evaluation = await rig.run(id);
+  expect(evaluation).toMatchObject({ outcome: 'completed', results: [{ runs: 1, failed: 0 }] });
+  const [, run] = await rig.runs(id);
+  expect(run).toMatchObject({ status: 'failed', reply: null, error: null, calls: [], grades: [], pass: null });
+});
+
+test('an evaluation whose batch is deleted before its runs are graded has failed', async () => {
+  const rig = rigOf();
+  const turn = await rig.record('no-batch', 'Hi. [[reply: one]]');
+  const id = await rig.start(await rig.copies(turn));
+  for (let at = 0; at < 2; at += 1) await rig.round();
+  const [evaluation] = await readEvaluations(holder.rig, { id });
+  await rig.batches.run(evaluation!.batchId);
+  expect((await holder.rig.ask('DELETE', `/v1/batches/${evaluation!.batchId}`)).status).toBe(200);
+  expect(await rig.run(id)).toMatchObject({ outcome: 'failed', detail: expect.stringContaining('was deleted') });
+});
+
+test('an evaluation is paused and resumed with its batch', async () => {
+  const rig = rigOf();
+  const turn = await rig.record('paused', 'Hi. [[reply: one]]');
+  const id = await rig.start(await rig.copies(turn), { repeats: 4 });
+  for (let at = 0; at < 2; at += 1) await rig.round();
+  const [evaluation] = await readEvaluations(holder.rig, { id });
+  const path = `/v1/batches/${evaluation!.batchId}`;
+  expect((await holder.rig.post(`${path}/pause`, {})).status).toBe(200);
+  expect(await rig.run(id)).toMatchObject({ status: 'running' });
+  expect(await rig.runs(id)).toEqual([]);
+  expect((await holder.rig.post(`${path}/resume`, {})).status).toBe(200);
+  expect(await rig.run(id)).toMatchObject({ outcome: 'completed' });
+  expect(await rig.runs(id)).toHaveLength(4);
+});
+
+test('runs of items without tools go through batches of the provider', async () => {
+  const rig = rigOf();
+  const lane = laneBatchRig(holder.rig);
+  const turn = await rig.record('by-lane', 'Hi. [[reply: one]]');
+  const id = await rig.start(await rig.copies(turn), { via: 'provider-batch', repeats: 2 });
+  for (let at = 0; at < 2; at += 1) await rig.round();
+  const [evaluation] = await readEvaluations(holder.rig, { id });
+  await lane.runByLane(evaluation!.batchId);
+  expect(await rig.run(id)).toMatchObject({ outcome: 'completed' });
+  expect(await rig.runs(id)).toMatchObject([
+    { status: 'answered', pass: true },
+    { status: 'answered', pass: true },
+  ]);
+  expect(holder.rig.turns.scripted.batches.records).toHaveLength(1);
+});
+
+test('a run that fails has not passed, and one judgement that fails leaves the grade open', async () => {
+  const rig = rigOf();
+  const text = 'Hi. [[for: claude-haiku-4-5]] [[error: 400 times=always]] [[for: others]] [[reply: one]]';
+  const turn = await rig.record('fails', text);
+  const candidates = [{ name: 'now' }, { name: 'small', model: 'anthropic/claude-haiku-4-5' }];
+  const graders = [{ type: 'equal' as const }, { type: 'model' as const, rubric: 'It is polite.' }];
+  const evaluation = await rig.run(await rig.start(await rig.copies(turn), { candidates, graders }));
+  const runs = await rig.runs(evaluation.id);
+  expect(runs).toMatchObject([
+    { status: 'answered', pass: true },
+    { status: 'failed', pass: false, reply: null, error: { code: expect.any(String) } },
+  ]);
+  expect(runs[1]?.grades).toMatchObject([
+    { pass: false, score: 0 },
+    { name: 'model', pass: false, score: 0 },
+  ]);
+  expect(evaluation).toMatchObject({ judgementCount: 1, results: [{ failed: 0 }, { failed: 1 }] });
 });
