@@ -8,6 +8,6 @@ export const evaluations: Feature = {
     { roles: ['scheduler'], load: async () => (await import('./copy-rounds.ts')).openCopyRounds },
     { roles: ['scheduler'], load: async () => (await import('./rounds.ts')).openEvaluationRounds },
   ],
-  routes: [() => import('./routes.ts'), () => import('./routes-datasets.ts')],
+  routes: [() => import('./routes.ts'), () => import('./dataset-routes.ts')],
   turns: async () => (await import('./in-turns.ts')).evaluationsInTurns,
 };

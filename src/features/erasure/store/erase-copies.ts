@@ -5,7 +5,7 @@ import type { Database } from '../../../database/database.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 import { LASTING_RETRY_MS } from '../../../database/passing-faults.ts';
 import { ERASING } from '../../../core/session-key.ts';
-import { inPortions, portionAnswerSql, type Portion } from './in-portions.ts';
+import { inPortions, portionAnswerSql, type ErasedPortion } from './in-portions.ts';
 import type { FamilyMember } from './erase-sessions.ts';
 
 const PORTION_ITEMS = 5_000;
@@ -69,7 +69,7 @@ export const emptyCopiesAfter = literalQuery({
     n,
     isDry,
   }),
-  answer: ([portion]: Portion[]) => portion,
+  answer: ([portion]: ErasedPortion[]) => portion,
   text: `with portion as materialized (
   select i.dataset_id, i.n, ${OF_KEYS} as is_theirs from holdfast.dataset_items i where (i.dataset_id, i.n) > ($datasetId::uuid, $n::int)
   order by i.dataset_id, i.n limit ${PORTION_ITEMS}

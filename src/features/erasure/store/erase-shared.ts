@@ -8,7 +8,7 @@ import type { Database } from '../../../database/database.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 import { LASTING_RETRY_MS } from '../../../database/passing-faults.ts';
 import type { RemovedRows } from './erased-rows.ts';
-import { inPortions, portionAnswerSql, type Portion } from './in-portions.ts';
+import { inPortions, portionAnswerSql, type ErasedPortion } from './in-portions.ts';
 
 const PORTION_ROWS = 20_000;
 /** Reading the bodies of items takes longer than reading keys. */
@@ -30,7 +30,7 @@ export const eraseKeysAfter = literalQuery({
   pool: 'views',
   retryMs: LASTING_RETRY_MS,
   values: ({ ids, keys, cronIds }: ErasedSessions, after: readonly unknown[]) => [ids, keys, cronIds, ...after],
-  answer: ([portion]: Portion[]) => portion,
+  answer: ([portion]: ErasedPortion[]) => portion,
   text: `with portion as materialized (
   select k.scope, k.key, k.resource_id, k.result from holdfast.idempotency_keys k where (k.scope, k.key) > ($4, $5)
   order by k.scope, k.key limit ${PORTION_ROWS}
@@ -117,7 +117,7 @@ const emptyItemsQuery = ({
     pool: 'views',
     retryMs: LASTING_RETRY_MS,
     values: (whose: Whose, [batchId, n]: readonly unknown[], isDry: boolean) => ({ ...whose, batchId, n, isDry }),
-    answer: ([portion]: Portion[]) => portion,
+    answer: ([portion]: ErasedPortion[]) => portion,
     text: `with portion as materialized (
   select i.batch_id, i.n, ${isTheirs} as is_theirs from holdfast.batch_items i where (i.batch_id, i.n) > ($batchId::uuid, $n::int)
   order by i.batch_id, i.n limit ${rows}

@@ -2,7 +2,7 @@
 import { workOff } from '../../../work-off.ts';
 
 /** What a portion has removed, and the key of its last row; null: it was empty. */
-export interface Portion {
+export interface ErasedPortion {
   removed: number;
   last: readonly unknown[] | null;
 }
@@ -21,7 +21,7 @@ export const portionAnswerSql = (
  */
 export async function inPortions(
   first: readonly unknown[],
-  send: (after: readonly unknown[]) => Promise<Portion | undefined>,
+  send: (after: readonly unknown[]) => Promise<ErasedPortion | undefined>,
 ): Promise<number> {
   let total = 0;
   let after: readonly unknown[] = first;

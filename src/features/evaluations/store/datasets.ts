@@ -151,7 +151,7 @@ export const raiseVersion = literalQuery({
 /** Items of one statement. */
 const PORTION_ITEMS = 500;
 
-export interface Added {
+export interface Addition {
   version: number;
   added: number;
 }
@@ -164,7 +164,7 @@ export interface Added {
 export function addItems(
   database: Database,
   { id, items, idempotency }: { id: string; items: readonly NewDatasetItem[]; idempotency: KeyedRequest | null },
-): Promise<Added | null> {
+): Promise<Addition | null> {
   return transaction(database.views, async (tx) => {
     const held = await holdDataset(tx, id);
     if (held === null) return null;

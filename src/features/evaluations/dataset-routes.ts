@@ -1,6 +1,6 @@
 // Data sets: made, given items, listed, deleted.
 import type { Readable } from 'node:stream';
-import { agentOf, defaultAgentOf } from '../../config.ts';
+import { defaultAgentOf } from '../../config.ts';
 import { deleted } from '../../contract/answers.ts';
 import type { Answer } from '../../api/answer.ts';
 import type { ApiContext } from '../../api/context.ts';
@@ -10,20 +10,17 @@ import { conflict, fieldProblem, notFound, requireFound } from '../../api/proble
 import { defineEffect, defineList, defineRead, defineRoute, type AnyRequest, type Route } from '../../api/route.ts';
 import { LineReader } from '../../api/upload.ts';
 import type { KeyedRequest } from '../../database/idempotency.ts';
-import { newId } from '../../ids.ts';
 import { itemsOfLines, itemsOfList } from '../batches/read-items.ts';
 import { itemsOfCases, itemsOfFilter, itemsOfTurns } from './add-items.ts';
-import { copyItems } from './copy-items.ts';
+import { deleteDataset, extendDataset, makeDataset } from './change-datasets.ts';
 import * as schemas from './contract-datasets.ts';
-import { addItems, createDataset, removeDataset, type Added, type NewDatasetItem } from './store/datasets.ts';
+import type { Addition, NewDatasetItem } from './store/datasets.ts';
 import { datasetItems, datasets, findDataset } from './views/datasets.ts';
 
 /** The largest body: one request holds all of it. */
 const JSON_BYTES_MAX = 16_777_216;
 const LINES_BYTES_MAX = 67_108_864;
 const UPLOAD_HOURS = 1;
-/** Items that are copied before the answer; the schedulers copy the others. */
-const COPIED_AT_ONCE = 200;
 
 const postDataset = defineEffect({
   operationId: 'createDataset',
@@ -39,10 +36,9 @@ const postDataset = defineEffect({
     const { config, service } = context;
     const { name, description = null, agent, heldBackPercent = 0 } = body;
     const agentId = agent ?? defaultAgentOf(config, principal.scope);
-    agentOf(config, agentId);
-    const id = newId<string>();
-    const made = { id, name, description, agentId, heldBackPercent, createdBy: principal.name };
-    if (await createDataset(service.database, made, idempotency)) return { id };
+    const made = { name, description, agentId, heldBackPercent, createdBy: principal.name };
+    const id = await makeDataset(service, made, idempotency);
+    if (id !== null) return { id };
     throw conflict(`There is a data set named ${name}. Add items to it, or choose another name.`);
   },
   show: ({ id }: { id: string }, _request, { context }) => requireDataset(context, id),
@@ -114,20 +110,13 @@ function addLines(
 }
 
 async function store(
-  { service, openModel, outages }: ApiContext,
+  { service, openModel }: ApiContext,
   { id, items, key }: { id: string; items: readonly NewDatasetItem[]; key: KeyedRequest | null },
-): Promise<Added> {
-  const added = requireFound(await addItems(service.database, { id, items, idempotency: key }), `data set ${id}`);
-  try {
-    await copyItems(service, { datasetId: id, limit: COPIED_AT_ONCE, openModel });
-  } catch (error) {
-    // The items are stored.
-    outages.report(error, 'Turns could not be copied into a data set; the schedulers do it', { datasetId: id });
-  }
-  return added;
+): Promise<Addition> {
+  return requireFound(await extendDataset(service, { id, items, idempotency: key }, openModel), `data set ${id}`);
 }
 
-const toAnswer = async (added: Added): Promise<Answer> => ({ status: 200, body: added });
+const toAnswer = async (added: Addition): Promise<Answer> => ({ status: 200, body: added });
 
 const getDatasets = defineList({
   operationId: 'listDatasets',
@@ -161,7 +150,7 @@ const getItems = defineList({
   },
 });
 
-const deleteDataset = defineRoute({
+const dropDataset = defineRoute({
   operationId: 'deleteDataset',
   belongs: 'service',
   method: 'DELETE',
@@ -173,7 +162,7 @@ const deleteDataset = defineRoute({
   },
   async handle({ params }, { context }) {
     const { id, name } = await requireDataset(context, params.dataset);
-    const result = await removeDataset(context.service.database, id);
+    const result = await deleteDataset(context.service, id);
     if (result === 'unknown') throw notFound(`data set ${params.dataset}`);
     if (result === 'open')
       throw conflict(`An evaluation of the data set ${name} has not ended. Cancel it, or wait until it has.`);
@@ -185,4 +174,4 @@ async function requireDataset({ views }: ApiContext, named: string): Promise<sch
   return requireFound(await findDataset(views, named), `data set ${named}`);
 }
 
-export const routes: Route[] = [postDataset, postItems, getDatasets, getDataset, getItems, deleteDataset];
+export const routes: Route[] = [postDataset, postItems, getDatasets, getDataset, getItems, dropDataset];
