@@ -78,6 +78,8 @@ export function shownEntries(
   entries: readonly ViewEntry[],
   { view, promptSeq }: Pick<ViewRules, 'view' | 'promptSeq'>,
 ): readonly ViewEntry[] {
+  // The past of a given request is in it.
+  if (view.given !== undefined) return entries.filter(({ seq }) => seq >= promptSeq);
   if (view.historyLimit === undefined && view.heartbeatAckCharsMax === undefined) return entries;
   const begin = entries.findIndex(({ seq, kind }) => kind !== 'summary' && seq >= promptSeq);
   const past = begin === -1 ? entries : entries.slice(0, begin);

@@ -45,7 +45,10 @@ export async function runTool(
   const signal = AbortSignal.any([call.signal, deadline.signal]);
   try {
     const outcome = await settledOrAbandoned(settle(tool, input, { ...call, signal }), signal);
-    if (outcome.kind === 'answered') return boundOutcome(await fitImages(outcome.outcome), resultCharsMax);
+    if (outcome.kind === 'answered') {
+      if (tool.hasBoundedResults === true) return outcome.outcome;
+      return boundOutcome(await fitImages(outcome.outcome), resultCharsMax);
+    }
     call.signal.throwIfAborted();
     return deadline.signal.aborted
       ? timeoutOutcome(deadline.signal.reason as ToolTimeoutError)

@@ -135,6 +135,8 @@ export interface Tool {
    * Absent: as `isIdempotent` says.
    */
   mayRepeat?: (input: unknown) => boolean;
+  /** True: its results were bounded when they were made first, and stay as they are. */
+  hasBoundedResults?: true;
   /**
    * True when a call with this input always waits for an approval, whatever the rules say. Absent:
    * the rules decide.

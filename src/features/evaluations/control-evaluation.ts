@@ -6,19 +6,22 @@ import type { Service } from '../../kernel/use-cases/service.ts';
 import { controlBatch } from '../batches/submit-batch.ts';
 import { cancelPreparing, readPhase } from './store/control.ts';
 
+// It needs nothing but the database.
+export { deleteEvaluation } from './store/control.ts';
+
 export type EvaluationVerb = 'pause' | 'resume' | 'cancel';
 
 /** `refused`: its state does not allow it; `text` says so, and what to do. */
 export type EvaluationControl = { kind: 'done' } | { kind: 'unknown' } | { kind: 'refused'; text: string };
 
-interface Wanted {
+interface EvaluationCommand {
   id: string;
   verb: EvaluationVerb;
   idempotency: KeyedRequest | null;
 }
 
 /** Carries it out. Rejects with a taken key (`isKeyTaken`). */
-export async function controlEvaluation(service: Service, wanted: Wanted): Promise<EvaluationControl> {
+export async function controlEvaluation(service: Service, wanted: EvaluationCommand): Promise<EvaluationControl> {
   const { id, verb, idempotency } = wanted;
   const phase = await readPhase(service.database, id);
   if (phase === null) return { kind: 'unknown' };
@@ -54,7 +57,7 @@ function refused(why: string): EvaluationControl {
 async function controlPhase(
   { database }: Service,
   batchId: string,
-  { verb, idempotency }: Wanted,
+  { verb, idempotency }: EvaluationCommand,
 ): Promise<EvaluationControl> {
   // What a cancelled evaluation still runs would cost money for results that nothing is decided by.
   const command = verb === 'cancel' ? { kind: verb, stopsRunning: true } : { kind: verb };

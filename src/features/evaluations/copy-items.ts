@@ -2,6 +2,7 @@
 // the reply. An item is copied by itself, so what a crash leaves out the next round does, and one
 // conversation is in memory.
 import { agentOf, isAgent } from '../../config.ts';
+import type { ContentBlock } from '../../core/content.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
 import { storableText } from '../../core/text.ts';
 import { readAnnouncement } from '../../core/subagents.ts';
@@ -9,6 +10,7 @@ import { isPassingFault } from '../../database/passing-faults.ts';
 import { deriveSentRequest } from '../../kernel/turn/open/derive-request.ts';
 import type { OpenModel, Service } from '../../kernel/use-cases/service.ts';
 import { messageText } from '../../kernel/views/messages.ts';
+import type { RecordedStep } from './rules/cases.ts';
 import { listSteps } from './rules/match-calls.ts';
 import {
   dropCopy,
@@ -61,6 +63,8 @@ export async function copyItems(
   return done;
 }
 
+type AsShown = (content: ContentBlock[]) => ContentBlock[];
+
 async function copyItem(service: Service, item: CopiedItem, openModel: OpenModel): Promise<void> {
   const { database } = service;
   const turn = await readTurnToCopy(database, item.turnId);
@@ -74,10 +78,11 @@ async function buildCopy(
   { turnId, turn }: { turnId: string; turn: TurnToCopy },
   openModel: OpenModel,
 ): Promise<TurnCopy> {
-  const { callNo, bodies, entries } = turn;
+  const { callNo, bodies } = turn;
   const input = storableText(bodies.map(textOf).join('\n\n'));
   try {
-    return { callNo, input, steps: listSteps(entries), ...(await readSent(service, { turnId, turn }, openModel)) };
+    const { asShown, ...sent } = await readSent(service, { turnId, turn }, openModel);
+    return { callNo, input, steps: stepsOf(turn, asShown), ...sent };
   } catch (error) {
     if (isPassingFault(error)) throw error;
     const why = error instanceof Error ? error.message : String(error);
@@ -85,12 +90,22 @@ async function buildCopy(
   }
 }
 
+/** Its steps, with results as the model has read them: a run sends them as they are. */
+function stepsOf({ entries, isSilent }: TurnToCopy, asShown: AsShown = (content) => content): RecordedStep[] {
+  const steps = listSteps(
+    entries.map((entry) => (entry.kind === 'answer' ? entry : { ...entry, content: asShown(entry.content) })),
+  );
+  const last = steps.at(-1);
+  const hasYielded = isSilent && entries.at(-1)?.kind === 'results';
+  return last === undefined || !hasYielded ? steps : [...steps.slice(0, -1), { ...last, endsTurn: true }];
+}
+
 /** The request of the first call; none with the reason why it cannot be sent again. */
 async function readSent(
   { config, database }: Service,
   { turnId, turn: { callNo, hasSnapshots } }: { turnId: string; turn: TurnToCopy },
   openModel: OpenModel,
-): Promise<Pick<TurnCopy, 'request' | 'excluded'>> {
+): Promise<Pick<TurnCopy, 'request' | 'excluded'> & { asShown?: AsShown }> {
   if (callNo === null) return { request: null, excluded: NOT_ASKED };
   if (!hasSnapshots) return { request: null, excluded: LOST };
   // A replica may not have a turn yet that has just ended.
@@ -105,7 +120,7 @@ async function readSent(
   );
   if (sent === null) return { request: null, excluded: NOT_ASKED };
   if (sent.matches === false) return { request: null, excluded: CHANGED };
-  return { request: { ...sent.request, level: sent.level }, excluded: null };
+  return { request: { ...sent.request, level: sent.level }, excluded: null, asShown: sent.asShown };
 }
 
 function textOf(body: unknown): string {

@@ -3,6 +3,7 @@
 // the service. A call without a recorded result ends the turn, unless the evaluation has a text for it.
 import { factsOfModel, type AgentSettings } from '../../config.ts';
 import type { EvaluationRef, InboundMessage } from '../../core/inbound.ts';
+import { given } from '../../core/json.ts';
 import { modelOfRef, refOfModel } from '../../core/models.ts';
 import type { TurnFeature, TurnParts } from '../../kernel/turn/context.ts';
 import type { OpenedTurn } from '../../kernel/turn/opened-turn.ts';
@@ -36,7 +37,10 @@ export function evaluationsInTurns({ config, database, model }: TurnParts): Turn
         const body = inputs[0]?.body as InboundMessage;
         return requestOfJudgement(body, asModel(agent, body.model ?? agent.model));
       }
-      const { request, spec } = requireItem(ref, await readAskedRequest(database, ref));
+      const asked = await readAskedRequest(database, ref);
+      if (asked === null)
+        throw new TurnFailed('item_gone', `The item ${ref.n} of the evaluation ${ref.id} was erased or deleted.`);
+      const { request, spec } = asked;
       const candidate = spec.candidates[ref.candidate];
       if (request === null || candidate === undefined) return null;
       return changeRequest(request, candidate, asModel(agent, candidate.model ?? refOfModel(request)));
@@ -45,26 +49,32 @@ export function evaluationsInTurns({ config, database, model }: TurnParts): Turn
       async standIns(turn, calls) {
         const ref = refOf(turn.journal.at.inputs);
         if (ref === null) return null;
-        const { steps, spec } = requireItem(ref, await readAskedSteps(database, ref));
-        const { unknownCalls } = spec;
-        const recorded = steps.flatMap((step) => step.calls);
+        // An item that was erased meanwhile ends its runs.
+        const { steps, spec } = (await readAskedSteps(database, ref)) ?? {
+          steps: [],
+          spec: { unknownCalls: 'diverge' },
+        };
+        const recorded = steps.flatMap(({ calls: made, endsTurn }) => made.map((one) => ({ ...one, endsTurn })));
         const found = matchCalls(recorded, listEarlier(turn, calls), calls);
-        const unknown = unknownCalls === 'diverge' ? DIVERGED : textOutcome(unknownCalls.answer);
+        const unknown = spec.unknownCalls === 'diverge' ? DIVERGED : textOutcome(spec.unknownCalls.answer);
         return new Map(
           calls.map((call, index) => {
-            const result = found[index]?.result;
-            return [call.id, saying(call, result === undefined ? unknown : toOutcome(result))];
+            const match = found[index] ?? null;
+            if (match === null) return [call.id, saying(call, unknown)];
+            const { result, endsTurn } = match;
+            return [call.id, saying(call, { ...toOutcome(result), ...given({ endsTurn }) })];
           }),
         );
       },
     },
     async prepare(context, turn) {
-      const ref = refOf(turn.journal.at.inputs);
-      const step = turn.journal.at.progress.steps;
+      const { at, attempt } = turn.journal;
+      const ref = refOf(at.inputs);
       // After a crash, they may have joined already.
-      if (ref === null || step === 0 || turn.journal.at.lastEntry.kind === 'steer') return;
-      const { steps } = requireItem(ref, await readAskedSteps(database, ref));
-      const { joined = [] } = steps[step - 1] ?? {};
+      if (ref === null || at.lastEntry.kind !== 'results') return;
+      const { promptSeq } = attempt.requests.rules;
+      const done = turn.transcript.entries.filter(({ seq, kind }) => seq > promptSeq && kind === 'results').length;
+      const { joined = [] } = (await readAskedSteps(database, ref))?.steps[done - 1] ?? {};
       if (joined.length === 0) return;
       const entries = joined.map((text) => newEntry('steer', 'user', [{ type: 'text', text }]));
       await storeStep(context, turn, { ...NO_ROWS, entries });
@@ -74,10 +84,4 @@ export function evaluationsInTurns({ config, database, model }: TurnParts): Turn
 
 function refOf(inputs: OpenedTurn['journal']['at']['inputs']): EvaluationRef | null {
   return (inputs[0]?.body as Partial<InboundMessage> | undefined)?.evaluation ?? null;
-}
-
-/** Throws `TurnFailed` when the item is gone. */
-function requireItem<Found>({ id, n }: EvaluationRef, found: Found | null): Found {
-  if (found !== null) return found;
-  throw new TurnFailed('item_gone', `The item ${n} of the evaluation ${id} was erased or deleted.`);
 }

@@ -6,10 +6,9 @@ import { isItemNumber } from '../../api/cursor.ts';
 import { conflict, fieldProblem, notFound, requireFound } from '../../api/problem.ts';
 import { defineEffect, defineList, defineRead, defineRoute, type Route } from '../../api/route.ts';
 import * as schemas from './contract.ts';
-import { controlEvaluation, type EvaluationVerb } from './control-evaluation.ts';
+import { controlEvaluation, deleteEvaluation, type EvaluationVerb } from './control-evaluation.ts';
 import type { EvaluationSpec } from './rules/runs.ts';
 import { startEvaluation } from './start-evaluation.ts';
-import { deleteEvaluation } from './store/control.ts';
 import { evaluations, readCompared } from './views/evaluations.ts';
 import { listResults } from './views/results.ts';
 

@@ -108,11 +108,11 @@ type Call = Pick<ToolUseBlock, 'name' | 'input'>;
  * arguments has the result of the n-th that was recorded. `earlier`: the calls that the try has
  * made before them.
  */
-export function matchCalls(
-  recorded: readonly RecordedCall[],
+export function matchCalls<Recorded extends RecordedCall>(
+  recorded: readonly Recorded[],
   earlier: readonly Call[],
   calls: readonly Call[],
-): (RecordedCall | null)[] {
+): (Recorded | null)[] {
   const all = [...earlier, ...calls];
   return calls.map((call, index) => {
     const before = all.slice(0, earlier.length + index).filter((one) => isSameCall(one, call)).length;

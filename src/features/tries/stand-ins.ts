@@ -61,6 +61,8 @@ export function saying(call: ToolUseBlock, outcome: ToolOutcome): Tool {
     summary: '',
     isIdempotent: true,
     isReadOnly: true,
+    // A second bound would change the note of what the first has left out.
+    hasBoundedResults: true,
     run: () => Promise.resolve(outcome),
   };
 }

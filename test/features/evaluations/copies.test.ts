@@ -91,9 +91,10 @@ function hashOf({ level: _level, ...request }: StoredRequest): string {
   return createHash('sha256').update(JSON.stringify(body)).digest('hex');
 }
 
+/** Of the first call that was answered, or of the first of a turn that has no answer. */
 async function sentHash(turnId: string): Promise<string | null> {
-  const calls = await readModelCalls(holder.rig, { turnId, purpose: 'answer' }, 'requestSha256');
-  return calls[0]?.requestSha256 ?? null;
+  const calls = await readModelCalls(holder.rig, { turnId, purpose: 'answer' }, 'status', 'requestSha256');
+  return (calls.find(({ status }) => status === 'ok') ?? calls[0])?.requestSha256 ?? null;
 }
 
 test('a copy has the request that was sent, the steps with their results, the reply, the model, the cost and the tags', async () => {

@@ -4,6 +4,7 @@ import type { Tool } from '../../../src/tools/tool.ts';
 import { useApiRig } from '../../api/use-api-rig.ts';
 import { readModelCalls } from '../../rows/calls.ts';
 import { readBatches, readBatchItems } from '../../rows/batches.ts';
+import { readDeadLetters } from '../../rows/dead-letters.ts';
 import {
   changeDatasetItems,
   countEvaluationRuns,
@@ -23,7 +24,19 @@ const count: Tool = {
   run: async () => ({ content: String((counted += 1)), isError: false }),
 };
 
-const rigOf = () => evaluationRig(holder.rig, [count]);
+const long: Tool = {
+  ...count,
+  spec: { ...count.spec, name: 'long' },
+  run: async () => ({ content: 'A long line of a result. '.repeat(4_000), isError: false }),
+};
+
+const leave: Tool = {
+  ...count,
+  spec: { ...count.spec, name: 'leave' },
+  run: async () => ({ content: 'Waiting.', isError: false, endsTurn: true }),
+};
+
+const rigOf = () => evaluationRig(holder.rig, [count, long, leave]);
 
 /** The hashes of the requests that turns have sent, in order. */
 async function sent(turnId: string | null): Promise<(string | null)[]> {
@@ -39,6 +52,8 @@ describe('an unchanged run sends the bytes of the recorded turn, in its first ca
       'Go. [[tool: count {"n":1} id=toolu_1]] [[tool: count {"n":1} id=toolu_2]] & [[tool: count {"n":2} id=toolu_3]] [[reply: done]]',
       {},
     ],
+    // What a bound has cut is not cut again.
+    ['with a long result', 'Go. [[tool: long {} id=toolu_4]] [[reply: done]]', {}],
     [
       'with thinking',
       'Go. [[thinking: So it is.]] [[tool: count {} id=toolu_1]] [[thinking: Yes.]] [[reply: done]]',
@@ -88,6 +103,16 @@ test('a run whose call was not recorded ends there, and says where and how it di
     { name: 'now', runs: 2, diverged: 0 },
     { name: 'small', runs: 2, diverged: 2 },
   ]);
+});
+
+test('a run of a turn that one of its calls has ended ends with that call', async () => {
+  const rig = rigOf();
+  const turn = await rig.record('leaves', 'Go. [[tool: count {}]] [[tool: leave {}]] [[reply: never]]');
+  expect(turn).toMatchObject({ status: 'silent', reply: null });
+  const evaluation = await rig.run(await rig.start(await rig.copies(turn), { graders: [{ type: 'tools' }] }));
+  const [run] = await rig.runs(evaluation.id);
+  expect(run).toMatchObject({ status: 'answered', reply: null, divergence: null, pass: true });
+  expect(await sent(run?.turnId ?? '')).toHaveLength(2);
 });
 
 test('a call without a recorded result gets the text of the evaluation, and the run goes on', async () => {
@@ -364,4 +389,6 @@ test('a run that fails has not passed, and one judgement that fails leaves the g
     { name: 'model', pass: false, score: 0 },
   ]);
   expect(evaluation).toMatchObject({ judgementCount: 1, results: [{ failed: 0 }, { failed: 1 }] });
+  // An operator has nothing to do about it.
+  expect(await readDeadLetters(holder.rig, { turnId: runs[1]?.turnId ?? '' })).toEqual([]);
 });

@@ -13,6 +13,8 @@ export type Split = (typeof SPLITS)[number];
 /** One answer of the recorded turn that called tools, with what joined the turn after its results. */
 export interface RecordedStep {
   calls: RecordedCall[];
+  /** True: one of the calls has ended the turn. */
+  endsTurn?: true;
   /** The texts of messages that steered the turn here. */
   joined: string[];
 }

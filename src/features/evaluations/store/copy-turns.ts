@@ -27,8 +27,10 @@ where i.state = 'copying' and ($datasetId::uuid is null or i.dataset_id = $datas
 
 /** A turn as far as its copy needs it. */
 export interface TurnToCopy {
-  /** The number of the first call for an answer that was sent; null: there is none. */
+  /** The number of the first call for an answer, one that was answered if there is one; null: none was sent. */
   callNo: number | null;
+  /** Whether it has ended without a reply. */
+  isSilent: boolean;
   /** Whether its system prompt and its list of tools are still there. */
   hasSnapshots: boolean;
   /** Of its messages, in order. */
@@ -41,7 +43,8 @@ export const readTurnToCopy = literalQuery({
   purpose: 'Read the first call of a turn for an answer, its messages and its entries, hidden ones too.',
   pool: 'views',
   text: `select (select c.call_no from holdfast.model_calls c where c.turn_id = t.id and c.purpose = 'answer' and c.step = 1
-    and c.request_sha256 is not null order by c.call_no limit 1) as "callNo",
+    and c.request_sha256 is not null order by c.status <> 'ok', c.call_no limit 1) as "callNo",
+  t.status = 'silent' as "isSilent",
   exists (select from holdfast.snapshots n where n.sha256 = t.system_sha256)
     and exists (select from holdfast.snapshots n where n.sha256 = t.tools_sha256) as "hasSnapshots",
   coalesce((select json_agg(i.body order by i.seq) from holdfast.inbox i where i.turn_id = t.id and i.status <> 'dropped'), '[]') as bodies,

@@ -42,15 +42,17 @@ where t.id = $1 order by e.seq`,
   answer: (entries: Pick<Entry, 'content'>[]) => entries,
 });
 
-/** Tries that one round removes. */
+/** Before all tries. */
+export const NO_TRY = '00000000-0000-0000-0000-000000000000';
+
 const TRIES_MAX = 20;
 
 export const findOldTries = literalQuery({
   name: 'find-old-tries',
-  purpose: 'Read the keys of tries that have not changed for some days ($1).',
+  purpose: 'Read some tries that have not changed for some days ($1), after one ($2).',
   pool: 'views',
-  text: `select s.key from holdfast.sessions s
-where s.kind = 'try' and s.updated_at < clock_timestamp() - make_interval(days => $1) order by s.id limit ${TRIES_MAX}`,
-  values: (days: number) => [days],
-  answer: (rows: { key: string }[]) => rows.map(({ key }) => key),
+  text: `select s.id, s.key from holdfast.sessions s
+where s.kind = 'try' and s.updated_at < clock_timestamp() - make_interval(days => $1) and s.id > $2::uuid order by s.id limit ${TRIES_MAX}`,
+  values: (days: number, afterId: string) => [days, afterId],
+  answer: (rows: { id: string; key: string }[]) => rows,
 });

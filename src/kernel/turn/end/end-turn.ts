@@ -1,6 +1,7 @@
 // How a turn ends: with its last answer, with a failure, or stopped. Each is a decision, which
 // `storeEnd` stores in one commit that also settles the messages, puts the reply into the outbox
 // and gives the lock back.
+import { hasEffects } from '../../../core/session-key.ts';
 import type { SessionStop } from '../../../core/statuses.ts';
 import { joinText, listToolUses } from '../../../core/content.ts';
 import { faultOfStop } from '../../../core/failure.ts';
@@ -282,7 +283,9 @@ export async function storeEnd(
   // A failure waits until a person retries or discards it (G17). A turn that was stopped ended as
   // requested, and only the client could have sent the results of its tools.
   const hasFailed = error !== null && (status === 'failed' || status === 'timedOut') && error.code !== CALLER_TIMEOUT;
-  const deadLetter = hasFailed ? { id: newId<string>(), code: error.code, reason: error.message } : null;
+  // Of a session without effects, no one waits for an answer.
+  const deadLetter =
+    hasFailed && hasEffects(session) ? { id: newId<string>(), code: error.code, reason: error.message } : null;
   // The last answer is that of the model which is asked now.
   const { request } = journal.attempt;
   const answered = error === null && refOfModel(request) !== turn.chain[0] ? request : null;

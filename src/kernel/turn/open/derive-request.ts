@@ -4,6 +4,7 @@
 // proves that it is the same.
 import { createHash } from 'node:crypto';
 import { isPaidPurpose, type ModelRequest, type SystemBlock, type ToolSpec } from '../../../core/model-request.ts';
+import type { ContentBlock } from '../../../core/content.ts';
 import { samplingAt } from '../../../core/input-options.ts';
 import { given } from '../../../core/json.ts';
 import type { ResponseFormat } from '../../../core/response-format.ts';
@@ -89,16 +90,27 @@ export async function deriveRequest(from: Database, wanted: WantedRequest): Prom
   };
 }
 
-/** A request that can be asked again: in the form of the product, and whether it is what was sent. */
-export async function deriveSentRequest(
-  from: Database,
-  wanted: WantedRequest,
-): Promise<{ request: ModelRequest; level: ThinkingLevel | null; matches: boolean | null } | null> {
+/** A request that can be asked again: in the form of the product. */
+interface SentRequest {
+  request: ModelRequest;
+  /** The level by which its thinking was chosen; null: that of the agent. */
+  level: ThinkingLevel | null;
+  /** Whether it is what was sent; null: that is not known. */
+  matches: boolean | null;
+  /** What was shown of later entries of its turn, as plugins have replaced texts in them. */
+  asShown: (content: ContentBlock[]) => ContentBlock[];
+}
+
+/** The request of call `callNo` of a turn; null when there was no such call. */
+export async function deriveSentRequest(from: Database, wanted: WantedRequest): Promise<SentRequest | null> {
   const derived = await deriveModelRequest(from, wanted);
   if (derived === null) return null;
   const { request, call } = derived;
   const { matches } = await encode(request, call, wanted);
-  return { request, level: call.thinking, matches };
+  const transform = createInputTransform(call.turnView);
+  const asShown = (content: ContentBlock[]): ContentBlock[] =>
+    transform({ system: [], messages: [{ role: 'user', content }] }).messages[0]?.content ?? content;
+  return { request, level: call.thinking, matches, asShown };
 }
 
 /** A request in the form of the product, with what it was made of. */

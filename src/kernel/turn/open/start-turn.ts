@@ -130,7 +130,7 @@ async function openPromptedTurn(
     eventIds: claim.events.map((event) => event.id),
     snapshots: assembly.snapshots,
   });
-  if (turn !== null && failure === null) {
+  if (turn !== null && failure === null && view.given === undefined) {
     notifyLlmInput(context, material, { request, prompt: prompt.text, view: turn.journal.attempt.requests });
   }
   return turn;
