@@ -21,7 +21,7 @@ export function addJudgements({ database }: Pick<Service, 'database'>, evaluatio
     let after: RunKey = last ?? BEFORE_ALL;
     // Runs that are not judged make no item, so a page may have none.
     for (;;) {
-      const runs = await readJudgedRuns(database, evaluation.id, after, PAGE_ASKED);
+      const runs = await readJudgedRuns(database, { of: evaluation, after, limit: PAGE_ASKED });
       const next = runs.at(-1);
       if (next === undefined) return [];
       const cases = await readCases({ database }, evaluation, runs);
@@ -34,7 +34,7 @@ export function addJudgements({ database }: Pick<Service, 'database'>, evaluatio
 
 /** The questions about a run. */
 function listJudgements(run: JudgedRun, of: ComparedCase | undefined, { id, spec }: OpenEvaluation): CarriedItem[] {
-  if (of === undefined) return [];
+  if (of === undefined || run.isErased) return [];
   const { n, candidate, repeat, agentId } = run;
   const judged = {
     input: of.input,
@@ -65,22 +65,25 @@ function readCases({ database }: Pick<Service, 'database'>, { datasetId }: OpenE
 /** Writes the grades that judging models have given to all runs; done twice, it writes the same. */
 export async function fillJudgedGrades(
   { database }: Pick<Service, 'database'>,
-  { id, spec }: OpenEvaluation,
+  evaluation: OpenEvaluation,
 ): Promise<void> {
+  const { id, spec } = evaluation;
   const judging = listJudging(spec.graders);
   if (judging.length === 0) return;
   let after: RunKey | undefined = BEFORE_ALL;
   while (after !== undefined) {
-    const runs: JudgedRun[] = await readJudgedRuns(database, id, after, PAGE_RUNS);
-    const filled = runs.map((run) => {
-      const grades = run.grades.map((grade, index): Grade => {
-        const asked = judging.find((one) => one.index === index);
-        if (asked === undefined) return grade;
-        const outputs = asked.parts.map((part) => run.outputs[part]);
-        return gradeUnasked(asked.grader, statusesOf(run)) ?? readJudgement(asked.grader, outputs);
+    const runs: JudgedRun[] = await readJudgedRuns(database, { of: evaluation, after, limit: PAGE_RUNS });
+    const filled = runs
+      .filter(({ isErased }) => !isErased)
+      .map((run) => {
+        const grades = run.grades.map((grade, index): Grade => {
+          const asked = judging.find((one) => one.index === index);
+          if (asked === undefined) return grade;
+          const outputs = asked.parts.map((part) => run.outputs[part]);
+          return gradeUnasked(asked.grader, statusesOf(run)) ?? readJudgement(asked.grader, outputs);
+        });
+        return { ...run, grades, ...gradeOfPrimary(spec, grades) };
       });
-      return { ...run, grades, ...gradeOfPrimary(spec, grades) };
-    });
     if (filled.length > 0) await fillGrades(database, id, filled);
     after = runs.at(-1);
   }

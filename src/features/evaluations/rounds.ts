@@ -14,7 +14,7 @@ import { isUpTo, listJudging, listRuns } from './rules/carried.ts';
 import { lowerIsBetter, nameGrader, unitOf } from './rules/graders.ts';
 import { inputOfRun } from './rules/runs.ts';
 import { summarize, type GradedRun } from './rules/summarize.ts';
-import { settlePortion, type SettledMarks } from './settle-runs.ts';
+import { settleEnded, type SettledMarks } from './settle-runs.ts';
 import {
   beginJudging,
   beginRunning,
@@ -25,7 +25,7 @@ import {
   type EvaluationEnd,
   type OpenEvaluation,
 } from './store/evaluations.ts';
-import { BEFORE_ALL, readCountedRuns, readRunsCost, type RunKey } from './store/judgements.ts';
+import { BEFORE_ALL, readCountedRuns, readRunsCost, type CountedRun, type RunKey } from './store/judgements.ts';
 import { addPortion, PORTION_ITEMS, readAskedItems, type Portion } from './store/upload-items.ts';
 
 export function openEvaluationRounds({ service }: Process): ProcessPart {
@@ -165,18 +165,8 @@ async function settle(service: Service, evaluation: OpenEvaluation, { marks, sig
     const itemCount = isJudging ? evaluation.judgementCount : evaluation.runCount;
     return startBatch(database, { batchId, itemCount, idempotency: null });
   }
-  let settled = 0;
-  let isThere = true;
-  await workOff(
-    async () => {
-      const portion = await settlePortion(service, evaluation, { batchId, marks });
-      isThere = portion !== null;
-      settled += portion?.settled ?? 0;
-      return portion?.hasMore === true;
-    },
-    { signal },
-  );
-  if (!isThere) return fail(service, evaluation, `Its batch ${batchId} was deleted before it had ended.`);
+  const settled = await settleEnded(service, evaluation, { batchId, marks, signal });
+  if (settled === null) return fail(service, evaluation, `Its batch ${batchId} was deleted before it had ended.`);
   if (batchStatus !== 'ended' || signal.aborted) return settled > 0;
   if (batchOutcome === 'cancelled') return end(service, evaluation, { outcome: 'cancelled', detail: null });
   if (isJudging || listJudging(evaluation.spec.graders).length === 0)
@@ -207,7 +197,7 @@ async function end(
   how: Omit<EvaluationEnd, 'results'>,
 ): Promise<boolean> {
   const { database } = service;
-  const { id, spec } = evaluation;
+  const { spec } = evaluation;
   await fillJudgedGrades(service, evaluation);
   const graders = spec.graders.map((grader) => ({
     name: nameGrader(grader),
@@ -219,7 +209,7 @@ async function end(
     graders,
     primary: graders.findIndex(({ name }) => name === spec.primary),
     effect: spec.effect,
-    runs: await readRuns(service, id),
+    runs: await readRuns(service, evaluation),
   });
   return endEvaluation(database, evaluation, { ...how, results });
 }
@@ -227,13 +217,14 @@ async function end(
 /** Runs of one page. */
 const PAGE_RUNS = 1_000;
 
-/** All runs with what statistics need, without their words. */
-async function readRuns({ database }: Service, id: string): Promise<GradedRun[]> {
+/** All runs but those of erased items, with what statistics need, without their words. */
+async function readRuns({ database }: Service, of: OpenEvaluation): Promise<GradedRun[]> {
   const runs: GradedRun[] = [];
   let after: RunKey | undefined = BEFORE_ALL;
   while (after !== undefined) {
-    const page: Awaited<ReturnType<typeof readCountedRuns>> = await readCountedRuns(database, id, after, PAGE_RUNS);
-    for (const run of page) runs.push({ ...run, grades: run.grades.map(({ pass, score }) => ({ pass, score })) });
+    const page: CountedRun[] = await readCountedRuns(database, { of, after, limit: PAGE_RUNS });
+    for (const run of page.filter(({ isErased }) => !isErased))
+      runs.push({ ...run, grades: run.grades.map(({ pass, score }) => ({ pass, score })) });
     after = page.at(-1);
   }
   return runs;

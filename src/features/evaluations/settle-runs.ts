@@ -2,6 +2,7 @@
 // their turns have done, grades the runs, and writes each once.
 import { listToolUses } from '../../core/content.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
+import { workOff } from '../../work-off.ts';
 import { matchCalls } from '../tries/rules.ts';
 import type { Grade, Grader } from './contract.ts';
 import { gradeRun } from './grade-run.ts';
@@ -21,29 +22,47 @@ import {
 } from './store/settle-runs.ts';
 
 /**
- * Up to which item of a batch everything is settled, by batches, as far as this process knows: items
- * up to it are not read again. It only saves reading: without it, all items are read.
+ * What this process has settled of a batch: everything up to an item, and when so many had ended. It
+ * only saves reading: without it, all items are read.
  */
-export type SettledMarks = Map<string, number>;
+export type SettledMarks = Map<string, { endedTo: number; ended: number }>;
 
-/** Settles a portion. `settled`: how many; `hasMore`: more have ended. Null: there is no batch. */
-export async function settlePortion(
+/** Settles all that has ended; resolves with how many. Null: there is no batch. */
+export async function settleEnded(
   { database }: Pick<Service, 'database'>,
-  { id, datasetId, spec }: OpenEvaluation,
-  { batchId, marks }: { batchId: string; marks: SettledMarks },
-): Promise<{ settled: number; hasMore: boolean } | null> {
-  const read = await readEndedRuns(database, { evaluationId: id, batchId, afterN: marks.get(batchId) ?? 0 });
-  if (read === null) return null;
-  const { runs, endedTo } = read;
-  const hasMore = runs.length >= SETTLED_MAX;
-  if (runs.length > 0) {
-    const ns = [...new Set(runs.map(({ name }) => placeOfName(name).n))];
-    const cases = await readComparedCases(database, datasetId, ns);
-    const rows = await Promise.all(runs.map((run) => settleRun(run, spec, cases)));
-    await storeRuns(database, id, rows);
-  }
-  if (!hasMore) marks.set(batchId, endedTo);
-  return { settled: runs.length, hasMore };
+  { id, datasetId, spec, batchEnded }: OpenEvaluation,
+  { batchId, marks, signal }: { batchId: string; marks: SettledMarks; signal: AbortSignal },
+): Promise<number | null> {
+  const mark = marks.get(batchId);
+  if (batchEnded !== null && mark?.ended === batchEnded) return 0;
+  let afterN = mark?.endedTo ?? 0;
+  let settled: number | null = 0;
+  let endedTo: number | undefined;
+  await workOff(
+    async () => {
+      const read = await readEndedRuns(database, { evaluationId: id, batchId, afterN });
+      if (read === null) {
+        settled = null;
+        return false;
+      }
+      const { runs } = read;
+      // What ends below a later portion stands after this, and is read again.
+      endedTo ??= read.endedTo;
+      const cases = await readComparedCases(database, datasetId, listNumbers(runs));
+      await storeRuns(database, id, await Promise.all(runs.map((run) => settleRun(run, spec, cases))));
+      settled = (settled ?? 0) + runs.length;
+      afterN = runs.at(-1)?.item ?? afterN;
+      if (runs.length >= SETTLED_MAX) return true;
+      marks.set(batchId, { endedTo, ended: batchEnded ?? 0 });
+      return false;
+    },
+    { signal },
+  );
+  return settled;
+}
+
+function listNumbers(runs: readonly EndedRun[]): number[] {
+  return [...new Set(runs.map(({ name }) => placeOfName(name).n))];
 }
 
 async function settleRun(

@@ -2,6 +2,7 @@
 // rounds and turns happen when a test asks for them.
 import type { EvaluationRequest } from '../../../src/features/evaluations/contract.ts';
 import { runEvaluationRound } from '../../../src/features/evaluations/rounds.ts';
+import type { SettledMarks } from '../../../src/features/evaluations/settle-runs.ts';
 import { startEvaluation } from '../../../src/features/evaluations/start-evaluation.ts';
 import { newId } from '../../../src/ids.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
@@ -21,7 +22,7 @@ export function evaluationRig(rig: ApiRig, tools: Tool[] = []) {
   const { service } = rig.context;
   const batches = batchRig(rig, tools);
   const { signal } = new AbortController();
-  const marks = new Map<string, number>();
+  const marks: SettledMarks = new Map();
 
   const round = (): Promise<boolean> => runEvaluationRound(service, marks, signal);
 

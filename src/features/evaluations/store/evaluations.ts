@@ -113,7 +113,11 @@ export interface OpenEvaluation {
   /** Null: there is no batch. */
   batchStatus: BatchStatus | null;
   batchOutcome: BatchOutcome | null;
+  /** How many items of it have ended. */
+  batchEnded: number | null;
 }
+
+const ENDED_SQL = 'b.answered + b.silent + b.failed + b.cancelled + b.expired';
 
 const WITH_BATCH_SQL = `holdfast.evaluations e
 left join holdfast.batches b on b.id = case e.status when 'judging' then e.judging_batch_id else e.batch_id end`;
@@ -124,7 +128,7 @@ left join holdfast.batches b on b.id = case e.status when 'judging' then e.judgi
  */
 export const HAS_OPEN_SQL = `exists (select from ${WITH_BATCH_SQL}
   where e.status <> 'ended' and (b.id is null or b.status <> 'paused'
-    or b.in_flight > 0 or b.answered + b.silent + b.failed + b.cancelled + b.expired > (
+    or b.in_flight > 0 or ${ENDED_SQL} > (
       select count(*) from holdfast.evaluation_runs r where r.evaluation_id = e.id and (r.part > 0) = (e.status = 'judging'))))`;
 
 export const readOpenEvaluations = literalQuery({
@@ -132,7 +136,8 @@ export const readOpenEvaluations = literalQuery({
   purpose: 'Read the evaluations that have not ended, with the batch of their phase.',
   text: `select e.id, e.name, e.status, e.spec, e.dataset_id as "datasetId", e.dataset_version as version, coalesce(d.agent_id, 'main') as "agentId",
   e.max_cost_micros::float8 as "maxCostMicros", e.batch_id as "batchId", e.judging_batch_id as "judgingBatchId", e.run_count as "runCount",
-  e.judgement_count as "judgementCount", e.created_by as "createdBy", b.status as "batchStatus", b.outcome as "batchOutcome"
+  e.judgement_count as "judgementCount", e.created_by as "createdBy", b.status as "batchStatus", b.outcome as "batchOutcome",
+  ${ENDED_SQL} as "batchEnded"
 from ${WITH_BATCH_SQL} left join holdfast.datasets d on d.id = e.dataset_id
 where e.status <> 'ended' order by e.id`,
   answer: (rows: OpenEvaluation[]) => rows,

@@ -4,48 +4,70 @@ import { literalQuery } from '../../../database/literal-query.ts';
 import { selectRecordsSql, toRecords, type SqlColumns } from '../../../database/statement.ts';
 import type { Grade } from '../contract.ts';
 import type { RunPlace } from '../rules/carried.ts';
+import type { OpenEvaluation } from './evaluations.ts';
 
 /** Where a page begins: after this run. */
 export type RunKey = Pick<RunPlace, 'n' | 'candidate' | 'repeat'>;
 
 export const BEFORE_ALL: RunKey = { n: 0, candidate: 0, repeat: 0 };
 
-/** A run with what is needed to ask for its judgements, or to read them. */
-export interface JudgedRun extends RunKey {
-  agentId: string;
+/** An evaluation, and the page of its runs that is wanted. */
+export interface RunPage {
+  of: Pick<OpenEvaluation, 'id' | 'datasetId'>;
+  after: RunKey;
+  limit: number;
+}
+
+const pageValues = ({ of, after, limit }: RunPage): object => ({
+  id: of.id,
+  datasetId: of.datasetId,
+  n: after.n,
+  candidate: after.candidate,
+  repeat: after.repeat,
+  limit,
+});
+
+/** SQL of a page of runs `r`, each with its item `i`. The page first: it is small, and the items are many. */
+const withPageSql = (columns: string): string => `with page as materialized (
+  select r.* from holdfast.evaluation_runs r
+  where r.evaluation_id = $id and r.part = 0 and (r.n, r.candidate, r.repeat) > ($n, $candidate, $repeat)
+  order by r.n, r.candidate, r.repeat limit $limit
+)
+select r.n, r.candidate, r.repeat, r.status, r.grades, coalesce(i.state, 'erased') = 'erased' as "isErased", ${columns}
+from page r left join holdfast.dataset_items i on i.dataset_id = $datasetId and i.n = r.n
+order by r.n, r.candidate, r.repeat`;
+
+/** A run of a page. */
+interface PagedRun extends RunKey {
   status: 'answered' | 'diverged' | 'failed';
+  grades: Grade[];
+  /** Its item was erased: it is not judged, and counts for nothing. */
+  isErased: boolean;
+}
+
+/** A run with what is needed to ask for its judgements, or to read them. */
+export interface JudgedRun extends PagedRun {
+  agentId: string;
   reply: string | null;
   /** Null: it is of the baseline. */
   baseline: { status: 'answered' | 'diverged' | 'failed'; reply: string | null } | null;
-  grades: Grade[];
   /** What its judgements have said, by their parts. */
   outputs: Record<string, unknown>;
 }
 
-// Runs without grades are of erased items.
 export const readJudgedRuns = literalQuery({
   name: 'judged-evaluation-runs',
   purpose: 'Read runs of an evaluation in their order, each with that of the baseline and with its judgements.',
   pool: 'views',
-  text: `select r.n, r.candidate, r.repeat, i.agent_id as "agentId", r.status, r.reply, r.grades,
+  text: withPageSql(`i.agent_id as "agentId", r.reply,
   case when r.candidate > 0 then (
     select json_build_object('status', b.status, 'reply', b.reply) from holdfast.evaluation_runs b
     where b.evaluation_id = r.evaluation_id and b.n = r.n and b.candidate = 0 and b.repeat = r.repeat and b.part = 0) end as baseline,
   coalesce((
     select json_object_agg(j.part, j.output) from holdfast.evaluation_runs j
     where j.evaluation_id = r.evaluation_id and j.n = r.n and j.candidate = r.candidate and j.repeat = r.repeat and j.part > 0
-  ), '{}') as outputs
-from holdfast.evaluations e join holdfast.evaluation_runs r on r.evaluation_id = e.id
-join holdfast.dataset_items i on i.dataset_id = e.dataset_id and i.n = r.n and i.state <> 'erased'
-where e.id = $id and r.part = 0 and (r.n, r.candidate, r.repeat) > ($n, $candidate, $repeat)
-order by r.n, r.candidate, r.repeat limit $limit`,
-  values: (id: string, after: RunKey, limit: number) => ({
-    id,
-    n: after.n,
-    candidate: after.candidate,
-    repeat: after.repeat,
-    limit,
-  }),
+  ), '{}') as outputs`),
+  values: pageValues,
   answer: (rows: JudgedRun[]) => rows,
 });
 
@@ -83,30 +105,18 @@ where r.evaluation_id = $id and r.n = given.n and r.candidate = given.candidate 
 });
 
 /** A run as statistics count it. */
-export interface CountedRun extends RunKey {
+export interface CountedRun extends PagedRun {
   group: string;
-  status: 'answered' | 'diverged' | 'failed';
-  grades: Grade[];
   costMicros: number | null;
   ms: number | null;
 }
 
 export const readCountedRuns = literalQuery({
   name: 'counted-evaluation-runs',
-  purpose: 'Read runs of an evaluation in their order with their grades, but for those of erased items.',
+  purpose: 'Read runs of an evaluation in their order with their grades.',
   pool: 'views',
-  text: `select r.n, r.candidate, r.repeat, i.group_key as "group", r.status, r.grades, r.cost_micros::float8 as "costMicros", r.ms
-from holdfast.evaluations e join holdfast.evaluation_runs r on r.evaluation_id = e.id
-join holdfast.dataset_items i on i.dataset_id = e.dataset_id and i.n = r.n and i.state <> 'erased'
-where e.id = $id and r.part = 0 and (r.n, r.candidate, r.repeat) > ($n, $candidate, $repeat)
-order by r.n, r.candidate, r.repeat limit $limit`,
-  values: (id: string, after: RunKey, limit: number) => ({
-    id,
-    n: after.n,
-    candidate: after.candidate,
-    repeat: after.repeat,
-    limit,
-  }),
+  text: withPageSql(`i.group_key as "group", r.cost_micros::float8 as "costMicros", r.ms`),
+  values: pageValues,
   answer: (rows: CountedRun[]) => rows,
 });
 

@@ -13,6 +13,8 @@ export const SETTLED_MAX = 200;
 
 /** A run whose item of the batch has ended, with what its turn has done. */
 export interface EndedRun extends Pick<TurnSummary, 'reply' | 'output'> {
+  /** The number of its item in the batch, and its name. */
+  item: number;
   name: string;
   sessionKey: string;
   /** Of the item. */
@@ -44,7 +46,7 @@ export const readEndedRuns = literalQuery({
     (select min(i.n) from holdfast.batch_items i where i.batch_id = b.id and i.status = 'fed')) - 1, b.item_count) as "endedTo",
   coalesce((
     select json_agg(ended) from (
-      select i.custom_id as name, i.session_key as "sessionKey", i.status, i.turn_id as "turnId", i.error, i.cost_micros::float8 as "costMicros",
+      select i.n as item, i.custom_id as name, i.session_key as "sessionKey", i.status, i.turn_id as "turnId", i.error, i.cost_micros::float8 as "costMicros",
         (extract(epoch from greatest(t.ended_at - t.started_at, interval '0')) * 1000)::float8 as ms, t.reply, t.view ->> 'formatSha256' as output,
         coalesce((
           select json_agg(e.content order by e.seq) from holdfast.entries e
