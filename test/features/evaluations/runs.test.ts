@@ -3,10 +3,11 @@ import { describe, expect, test } from 'vitest';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { useApiRig } from '../../api/use-api-rig.ts';
 import { readModelCalls } from '../../rows/calls.ts';
-import { readBatches, readBatchItems } from '../../rows/batches.ts';
 import { readDeadLetters } from '../../rows/dead-letters.ts';
+import { changeBatchItems, readBatches, readBatchItems, removeBatchItems } from '../../rows/batches.ts';
 import {
   changeDatasetItems,
+  changeEvaluations,
   countEvaluationRuns,
   readEvaluationRuns,
   readEvaluations,
@@ -286,6 +287,32 @@ test('schedulers that work at the same time make each run once, in a batch witho
   ]);
   await holder.rig.post(`/v1/batches/${evaluation!.batchId}/cancel`, {});
   expect(await rig.run(id)).toMatchObject({ outcome: 'cancelled' });
+});
+
+test('items are stored on after one that an erasure has emptied', async () => {
+  const rig = rigOf();
+  const items = [1, 2, 3].map((n) => ({ input: `Case ${n}.` }));
+  const id = await rig.start(await rig.dataset({ items }));
+  await rig.round();
+  const [evaluation] = await readEvaluations(holder.rig, { id });
+  const { batchId } = evaluation!;
+  // As when the scheduler was killed after its second item, which was erased then.
+  await removeBatchItems(holder.rig, { batchId, n: 3 });
+  await changeBatchItems(holder.rig, { batchId, n: 2 }, { customId: null, body: {} });
+  await changeDatasetItems(holder.rig, { datasetId: evaluation!.datasetId, n: 2 }, { state: 'erased', input: null });
+  await changeEvaluations(holder.rig, { id }, { status: 'preparing' });
+  await rig.round();
+  expect((await readEvaluations(holder.rig, { id }, 'status', 'runCount'))[0]).toEqual({
+    status: 'running',
+    runCount: 3,
+  });
+  const stored = await readBatchItems(holder.rig, { batchId }, 'n', 'customId');
+  expect(stored.map(({ n, customId }) => [n, customId])).toEqual([
+    [1, '1-0-1-0'],
+    [2, null],
+    [3, '3-0-1-0'],
+  ]);
+  expect(await rig.run(id)).toMatchObject({ outcome: 'completed', results: [{ runs: 2 }] });
 });
 
 test('an evaluation waits until all turns of its data set are copied, and leaves out those that cannot be asked', async () => {

@@ -31,14 +31,15 @@ export const holdEvaluation = literalQuery({
   answer: (rows: object[]) => rows.length > 0,
 });
 
+// An erasure takes the name of an item; the runs after it are found by the last one that has its own.
 export const readLastItem = literalQuery({
   name: 'last-evaluation-item',
-  purpose: 'Read the last item of a batch that takes items.',
-  text: `select last.n, last.custom_id as name from holdfast.batches b
-left join lateral (select i.n, i.custom_id from holdfast.batch_items i where i.batch_id = b.id order by i.n desc limit 1) as last on true
-where b.id = $1 and b.status = 'uploading'`,
+  purpose: 'Read the last number and the last name of the items of a batch that takes items.',
+  text: `select coalesce((select max(i.n) from holdfast.batch_items i where i.batch_id = b.id), 0) as n,
+  (select i.custom_id from holdfast.batch_items i where i.batch_id = b.id and i.custom_id is not null order by i.n desc limit 1) as name
+from holdfast.batches b where b.id = $1 and b.status = 'uploading'`,
   values: (batchId: string) => [batchId],
-  answer: ([last]: { n: number | null; name: string | null }[]) => last ?? null,
+  answer: ([last]: { n: number; name: string | null }[]) => last ?? null,
 });
 
 /** `busy`: another process does it, or the batch takes no items. `none`: there are no more. */
@@ -65,7 +66,7 @@ export function addPortion(
       const ref: EvaluationRef = { id: evaluation.id, ...place };
       return [
         {
-          n: (last.n ?? 0) + index + 1,
+          n: last.n + index + 1,
           customId: nameOfPlace(place),
           sessionKey: sessionKeyOf(agentId, ref),
           isOwnSession: false,
