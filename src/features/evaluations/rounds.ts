@@ -13,7 +13,7 @@ import { addJudgements, fillJudgedGrades } from './judge-runs.ts';
 import { isUpTo, listJudging, listRuns } from './rules/carried.ts';
 import { lowerIsBetter, nameGrader, unitOf } from './rules/graders.ts';
 import { inputOfRun } from './rules/runs.ts';
-import { summarize, type GradedRun } from './rules/summarize.ts';
+import { summarize, type SummaryRun } from './rules/summarize.ts';
 import { settleEnded, type SettledMarks } from './settle-runs.ts';
 import {
   beginJudging,
@@ -218,8 +218,8 @@ async function end(
 const PAGE_RUNS = 1_000;
 
 /** All runs but those of erased items, with what statistics need, without their words. */
-async function readRuns({ database }: Service, of: OpenEvaluation): Promise<GradedRun[]> {
-  const runs: GradedRun[] = [];
+async function readRuns({ database }: Service, of: OpenEvaluation): Promise<SummaryRun[]> {
+  const runs: SummaryRun[] = [];
   let after: RunKey | undefined = BEFORE_ALL;
   while (after !== undefined) {
     const page: CountedRun[] = await readCountedRuns(database, { of, after, limit: PAGE_RUNS });

@@ -9,7 +9,7 @@ import * as statistics from './statistics.ts';
 type Comparison = NonNullable<CandidateSummary['comparison']>;
 
 /** A run that has ended. One that did not answer is graded too: it has not passed. */
-export interface GradedRun {
+export interface SummaryRun {
   /** The item, and its conversation. */
   n: number;
   group: string;
@@ -38,17 +38,17 @@ interface SummaryInput {
   primary: number;
   /** The smallest difference that matters, in percentage points, or in percent of cost and time. */
   effect: number;
-  runs: readonly GradedRun[];
+  runs: readonly SummaryRun[];
 }
 
 /** The runs of an item, by candidates. */
 interface Item {
   group: string;
-  runs: GradedRun[][];
+  runs: SummaryRun[][];
 }
 
 /** How the runs of a candidate for an item are measured; null: they cannot be. */
-type ValueOf = (runs: readonly GradedRun[]) => number | null;
+type ValueOf = (runs: readonly SummaryRun[]) => number | null;
 
 interface Measure extends Omit<SummaryGrader, 'name'> {
   valueOf: ValueOf;
@@ -110,7 +110,7 @@ export function meanOf(values: readonly (number | null)[]): number | null {
 }
 
 /** In an order that follows from the runs alone, since rounding depends on that of terms. */
-function itemsOf(runs: readonly GradedRun[], candidates: number): Item[] {
+function itemsOf(runs: readonly SummaryRun[], candidates: number): Item[] {
   const items = new Map<number, Item>();
   for (const run of runs.toSorted((a, b) => a.n - b.n || a.repeat - b.repeat)) {
     const item = items.get(run.n) ?? { group: run.group, runs: Array.from({ length: candidates }, () => []) };
@@ -120,7 +120,7 @@ function itemsOf(runs: readonly GradedRun[], candidates: number): Item[] {
   return [...items.values()];
 }
 
-function summarizeGrades(own: readonly { group: string; runs: GradedRun[] }[], index: number) {
+function summarizeGrades(own: readonly { group: string; runs: SummaryRun[] }[], index: number) {
   const [passed, score] = [passOf(index), scoreOf(index)];
   const values = own.flatMap(({ group, runs }) => {
     const value = passed(runs);
@@ -294,11 +294,11 @@ function counted(items: number): string {
   return items === 1 ? '1 item' : `${items.toLocaleString('en-US')} items`;
 }
 
-function answered(runs: readonly GradedRun[]): GradedRun[] {
+function answered(runs: readonly SummaryRun[]): SummaryRun[] {
   return runs.filter(({ status }) => status === 'answered');
 }
 
-function secondsOf({ ms }: GradedRun): number | null {
+function secondsOf({ ms }: SummaryRun): number | null {
   return ms === null ? null : ms / 1_000;
 }
 

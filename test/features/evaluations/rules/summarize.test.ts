@@ -6,7 +6,7 @@ import type { CandidateSummary } from '../../../../src/features/evaluations/cont
 import {
   mostPassed,
   summarize,
-  type GradedRun,
+  type SummaryRun,
   type SummaryGrader,
 } from '../../../../src/features/evaluations/rules/summarize.ts';
 import { randomOf } from '../../../crash/rig/random-of.ts';
@@ -24,8 +24,8 @@ interface Item {
   outcomes: readonly (readonly Outcome[])[];
 }
 
-function runsOf(items: readonly Item[], changes?: (run: GradedRun) => Partial<GradedRun>): GradedRun[] {
-  const runs: GradedRun[] = [];
+function runsOf(items: readonly Item[], changes?: (run: SummaryRun) => Partial<SummaryRun>): SummaryRun[] {
+  const runs: SummaryRun[] = [];
   for (const [n, { group = `of ${n}`, outcomes }] of items.entries()) {
     for (const [candidate, repeats] of outcomes.entries()) {
       for (const [repeat, outcome] of repeats.entries()) {
@@ -39,14 +39,14 @@ function runsOf(items: readonly Item[], changes?: (run: GradedRun) => Partial<Gr
 }
 
 function summarizeRuns(
-  runs: readonly GradedRun[],
+  runs: readonly SummaryRun[],
   { grader = PASSES, effect = 5, candidates = 2 } = {},
 ): CandidateSummary[] {
   const names = Array.from({ length: candidates }, (_, at) => (at === 0 ? 'baseline' : `candidate ${at}`));
   return summarize({ candidates: names, graders: [grader], primary: 0, effect, runs });
 }
 
-function compareRuns(runs: readonly GradedRun[], { grader = PASSES, effect = 5 } = {}) {
+function compareRuns(runs: readonly SummaryRun[], { grader = PASSES, effect = 5 } = {}) {
   return summarizeRuns(runs, { grader, effect })[1]?.comparison ?? expect.fail('the candidate has no comparison');
 }
 
