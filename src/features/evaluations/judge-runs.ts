@@ -8,7 +8,7 @@ import { gradeOfPrimary } from './settle-runs.ts';
 import type { OpenEvaluation } from './store/evaluations.ts';
 import { BEFORE_ALL, fillGrades, readJudgedRuns, type JudgedRun, type RunKey } from './store/judgements.ts';
 import { readComparedCases, type ComparedCase } from './store/settle-runs.ts';
-import { addPortion, type CarriedItem, type Portion } from './store/upload-items.ts';
+import { addPortion, type CarriedItem, type UploadStep } from './store/upload-items.ts';
 
 /** Runs of one page. */
 const PAGE_RUNS = 200;
@@ -16,7 +16,10 @@ const PAGE_RUNS = 200;
 const PAGE_ASKED = 12;
 
 /** Stores the next items of the batch of judgements. */
-export function addJudgements({ database }: Pick<Service, 'database'>, evaluation: OpenEvaluation): Promise<Portion> {
+export function addJudgements(
+  { database }: Pick<Service, 'database'>,
+  evaluation: OpenEvaluation,
+): Promise<UploadStep> {
   return addPortion(database, evaluation, evaluation.judgingBatchId, async (last) => {
     let after: RunKey = last ?? BEFORE_ALL;
     // Runs that are not judged make no item, so a page may have none.

@@ -26,7 +26,7 @@ import {
   type OpenEvaluation,
 } from './store/evaluations.ts';
 import { BEFORE_ALL, readCountedRuns, readRunsCost, type CountedRun, type RunKey } from './store/judgements.ts';
-import { addPortion, PORTION_ITEMS, readAskedItems, type Portion } from './store/upload-items.ts';
+import { addPortion, PORTION_ITEMS, readAskedItems, type UploadStep } from './store/upload-items.ts';
 
 export function openEvaluationRounds({ service }: Process): ProcessPart {
   const marks: SettledMarks = new Map();
@@ -119,8 +119,8 @@ async function prepare(service: Service, evaluation: OpenEvaluation, { signal }:
 }
 
 /** Stores portions of items; false: another process does it, or the round is broken off. */
-async function addAll(add: () => Promise<Portion>, signal: AbortSignal): Promise<boolean> {
-  let last = 'stored' as Portion;
+async function addAll(add: () => Promise<UploadStep>, signal: AbortSignal): Promise<boolean> {
+  let last = 'stored' as UploadStep;
   await workOff(async () => (last = await add()) === 'stored', { signal });
   return last === 'none';
 }

@@ -43,7 +43,7 @@ from holdfast.batches b where b.id = $1 and b.status = 'uploading'`,
 });
 
 /** `busy`: another process does it, or the batch takes no items. `none`: there are no more. */
-export type Portion = 'stored' | 'none' | 'busy';
+export type UploadStep = 'stored' | 'none' | 'busy';
 
 /** Stores the next items. `read`: those after the last one, at least one if there are more. */
 export function addPortion(
@@ -51,8 +51,8 @@ export function addPortion(
   evaluation: OpenEvaluation,
   batchId: string,
   read: (after: RunPlace | null) => Promise<CarriedItem[]>,
-): Promise<Portion> {
-  return transaction(database.views, async (tx): Promise<Portion> => {
+): Promise<UploadStep> {
+  return transaction(database.views, async (tx): Promise<UploadStep> => {
     if (!(await holdEvaluation(tx, evaluation))) return 'busy';
     const last = await readLastItem(tx, batchId);
     if (last === null) return 'busy';
