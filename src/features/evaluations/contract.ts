@@ -27,6 +27,11 @@ const name = z.string().min(1).max(60).regex(NAMED, 'letters, digits, `.`, `_` a
 const textMax = (charsMax: number) => z.string().min(1).max(charsMax);
 const graderName = { name: name.exactOptional().describe('Its name in results; absent: its type') };
 
+/** Any value of JSON, as the document writes it. It keeps integers beyond 2^53, which a union would round. */
+const anyValue = z
+  .unknown()
+  .meta({ type: ['string', 'number', 'boolean', 'object', 'array', 'null'], additionalProperties: true });
+
 /** A call of a tool that a grader looks for. */
 const wantedCall = z.strictObject({
   name: textMax(200).describe('The name of the tool'),
@@ -41,13 +46,13 @@ const expectedText = textMax(100_000).exactOptional().describe('Absent: `expecte
 /** Graders that look at one run by themselves. */
 const simpleGraders = [
   z.strictObject({
-    type: z.literal('equal'),
+    type: z.literal('equal').describe('The reply is the expected value'),
     ...graderName,
     expected: expectedText,
     ignoreCase: z.boolean().exactOptional().describe('Upper and lower case are the same'),
   }),
   z.strictObject({
-    type: z.literal('contains'),
+    type: z.literal('contains').describe('The reply has a text'),
     ...graderName,
     text: z
       .union([textMax(10_000), z.array(textMax(10_000)).min(1).max(50)])
@@ -56,7 +61,7 @@ const simpleGraders = [
     ignoreCase: z.boolean().exactOptional().describe('Upper and lower case are the same'),
   }),
   z.strictObject({
-    type: z.literal('regex'),
+    type: z.literal('regex').describe('The reply matches a pattern'),
     ...graderName,
     pattern: textMax(2_000)
       .refine((source) => isPattern(source), 'a regular expression of JavaScript')
@@ -64,10 +69,11 @@ const simpleGraders = [
     flags: z
       .string()
       .regex(/^[imsu]*$/, 'some of i, m, s and u')
-      .exactOptional(),
+      .exactOptional()
+      .describe('The flags of the pattern'),
   }),
   z.strictObject({
-    type: z.literal('json'),
+    type: z.literal('json').describe('The reply is JSON that fits a schema'),
     ...graderName,
     schema: z
       .record(z.string(), z.unknown())
@@ -78,20 +84,26 @@ const simpleGraders = [
       .describe('JSON Schema that the reply, as JSON, has to fit'),
   }),
   z.strictObject({
-    type: z.literal('field'),
+    type: z.literal('field').describe('A field of the structured reply has a value'),
     ...graderName,
     path: z
       .string()
       .regex(/^(\/.*)?$/, 'a JSON pointer such as /total')
       .max(500)
       .describe('JSON pointer of a field of the structured reply'),
-    equals: z.unknown().exactOptional().describe('Its value; absent: that of the same field of `expected`'),
+    equals: anyValue
+      .exactOptional()
+      .describe('The value that it should have; null: the value null; absent: that of the same field of `expected`'),
     tolerance: z.number().min(0).exactOptional().describe('How far a number may be off; absent: 0'),
   }),
   z.strictObject({
-    type: z.literal('tools'),
+    type: z.literal('tools').describe('The run calls these tools'),
     ...graderName,
-    calls: z.array(wantedCall).max(100).exactOptional().describe('The calls; absent: the recorded ones'),
+    calls: z
+      .array(wantedCall)
+      .max(100)
+      .exactOptional()
+      .describe('The calls that it should make; absent: the recorded ones'),
     match: z
       .enum(['order', 'set', 'includes'])
       .exactOptional()
@@ -100,12 +112,12 @@ const simpleGraders = [
       ),
   }),
   z.strictObject({
-    type: z.literal('cost'),
+    type: z.literal('cost').describe('What the run costs'),
     ...graderName,
     maxUsd: z.number().min(0).exactOptional().describe('Passed if a run costs at most this; absent: only compared'),
   }),
   z.strictObject({
-    type: z.literal('time'),
+    type: z.literal('time').describe('How long the run takes'),
     ...graderName,
     maxSeconds: z
       .number()
@@ -117,7 +129,7 @@ const simpleGraders = [
 
 /** A model that judges by a rubric. */
 const modelGrader = z.strictObject({
-  type: z.literal('model'),
+  type: z.literal('model').describe('A model judges the reply'),
   ...graderName,
   model: textMax(200)
     .exactOptional()
@@ -143,6 +155,10 @@ export interface JoinedGrader {
 export type PlainGrader = SimpleGrader | JoinedGrader;
 export type Grader = PlainGrader | ModelGrader;
 
+const joinedType = z
+  .enum(['all', 'any', 'not'])
+  .describe('It passes if all of the others pass, if one of them does, or if none does');
+
 /** The kinds of graders that need no model. `depth`: how deep those that join others may be. */
 function plainGraders(depth: number): [z.ZodObject, ...z.ZodObject[]] {
   if (depth === 0) return [...simpleGraders];
@@ -151,7 +167,7 @@ function plainGraders(depth: number): [z.ZodObject, ...z.ZodObject[]] {
     .min(1)
     .max(GRADERS_MAX)
     .describe('The graders that it joins');
-  return [...simpleGraders, z.strictObject({ type: z.enum(['all', 'any', 'not']), ...graderName, of })];
+  return [...simpleGraders, z.strictObject({ type: joinedType, ...graderName, of })];
 }
 
 // The list of its kinds has lost their types.
@@ -180,7 +196,7 @@ export type Candidate = z.output<typeof candidate>;
 export const evaluationRequest = z.strictObject({
   name: textMax(200).exactOptional().describe('A name for people'),
   dataset: textMax(200).describe('The name or the id of a data set'),
-  version: countIn(1, 1_000_000).exactOptional().describe('Its version; absent: the last'),
+  version: countIn(1, 1_000_000).exactOptional().describe('The version of the data set; absent: the last'),
   split: z.enum(SPLIT_CHOICES).exactOptional().describe('Only items of this part; absent: `work`'),
   tags: z.record(z.string(), z.string()).exactOptional().describe('Only items with these tags'),
   candidates: z
@@ -207,7 +223,10 @@ export const evaluationRequest = z.strictObject({
     .exactOptional()
     .describe('The smallest difference that matters, in percentage points; absent: 5'),
   unknownCalls: z
-    .union([z.literal('diverge'), z.strictObject({ answer: textMax(10_000).describe('The text of the result') })])
+    .union([
+      z.literal('diverge'),
+      z.strictObject({ answer: textMax(10_000).describe('The text that such a call gets as its result') }),
+    ])
     .exactOptional()
     .describe(
       'What happens to a call of a tool that has no recorded result: the run ends as diverged, or it gets this answer; absent: `diverge`',
@@ -220,10 +239,12 @@ export const evaluationRequest = z.strictObject({
 });
 export type EvaluationRequest = z.output<typeof evaluationRequest>;
 
-const interval = z.strictObject({ from: z.number(), to: z.number() }).describe('Its 95 % interval');
+const interval = z
+  .strictObject({ from: z.number().describe('Its lower end'), to: z.number().describe('Its upper end') })
+  .describe('Its 95 % interval');
 
 export const gradeSummary = z.strictObject({
-  name: text.describe('The grader'),
+  name: text.describe('The name of the grader'),
   passRate: amount.describe('The share of items of which most repeats have passed; null: it grades without passing'),
   interval: interval.nullable().describe('The 95 % interval of the share (Wilson); null: there is no share'),
   mean: amount.describe('The mean of its scores; null: it has none'),
@@ -237,7 +258,7 @@ export const comparison = z.strictObject({
   ),
   interval: interval.nullable().describe('The 95 % interval of the difference; null: not known'),
   p: amount.describe('The probability of such a difference if there were none; null: nothing to compare'),
-  adjustedP: amount.describe('The same with several candidates in mind (Holm)'),
+  adjustedP: amount.describe('The same with several candidates in mind (Holm); null: nothing to compare'),
   test: z.enum(['mcnemar', 'sign-flip']).describe('The test: exact, or by flips of signs within conversations'),
   better: count.describe('Items that it passes and the baseline does not; with scores, that it does better'),
   worse: count.describe('Items that the baseline passes and it does not; with scores, that it does worse'),
@@ -250,7 +271,7 @@ export const comparison = z.strictObject({
 });
 
 const candidateSummary = z.strictObject({
-  name: text.describe('The candidate'),
+  name: text.describe('The name of the candidate'),
   runs: count.describe('Its runs that have ended'),
   diverged: count.describe('Runs that called a tool in a way that was not recorded'),
   failed: count.describe('Runs that failed'),
@@ -266,11 +287,13 @@ export type CandidateSummary = z.output<typeof candidateSummary>;
 export const evaluation = z.strictObject({
   id: uuid.describe('The id of the evaluation'),
   name: text.nullable().describe('A name for people; null: none'),
-  dataset: z.strictObject({
-    id: uuid.describe('The data set'),
-    name: text.describe('Its name'),
-    version: count.describe('The version'),
-  }),
+  dataset: z
+    .strictObject({
+      id: uuid.describe('The data set'),
+      name: text.describe('The name of the data set'),
+      version: count.describe('The version of it that is asked'),
+    })
+    .describe('What it asks'),
   split: z.enum(SPLIT_CHOICES).describe('The part of the data set'),
   status: z.enum(EVALUATION_STATUSES).describe('What it is doing'),
   outcome: z.enum(EVALUATION_OUTCOMES).nullable().describe('How it ended; null: it has not'),
@@ -293,7 +316,7 @@ export const evaluation = z.strictObject({
     })
     .describe('How far it is'),
   costUsd: amount.describe('What runs and judgements have cost so far, in US dollars; null: not known'),
-  judgingCostUsd: amount.describe('The part of it that judging models cost'),
+  judgingCostUsd: amount.describe('The part of it that judging models cost; null: not known'),
   results: z.array(candidateSummary).describe('What came out, by candidates; empty: it has not ended'),
   batchId: uuid.nullable().describe('The batch that carries its runs; null: not yet'),
   judgingBatchId: uuid.nullable().describe('The batch that carries its judgements; null: none'),
@@ -304,7 +327,7 @@ export const evaluation = z.strictObject({
 export type EvaluationView = z.output<typeof evaluation>;
 
 export const grade = z.strictObject({
-  name: text.describe('The grader'),
+  name: text.describe('The name of the grader'),
   pass: z
     .boolean()
     .nullable()
@@ -331,7 +354,7 @@ export type Divergence = z.output<typeof divergence>;
 export const evaluationRun = z.strictObject({
   repeat: count.describe('Its number, from 1'),
   status: z.enum(RUN_STATUSES).describe('How it ended'),
-  turnId: uuid.nullable().describe('Its turn; null: it made none'),
+  turnId: uuid.nullable().describe('The turn that it was; null: it made none'),
   sessionKey: sessionKey.describe('Its session, which is erased 7 days after the run'),
   reply: text.nullable().describe('What it answered, the first 20000 characters; null: nothing'),
   divergence: divergence.nullable().describe('Where it first did something else than was recorded; null: nowhere'),
@@ -339,7 +362,7 @@ export const evaluationRun = z.strictObject({
   error: fault.describe('Why it failed; null: it did not'),
   costUsd: amount.describe('What it cost; null: not known'),
   seconds: amount.describe('How long it took; null: not known'),
-  grades: z.array(grade).describe('What the graders say'),
+  grades: z.array(grade).describe('What each grader says of it'),
 });
 export type EvaluationRunView = z.output<typeof evaluationRun>;
 
@@ -352,17 +375,17 @@ export const evaluationResult = z.strictObject({
       'How much better the candidate is than the baseline for this item, by the primary grader; under 0: worse. Of the baseline itself: how good it is',
     ),
   input: text.nullable().describe('What was asked, the first 2000 characters; null: the item is erased'),
-  expected: z.unknown().describe('What graders compare with; null: nothing'),
+  expected: anyValue.describe('What graders compare with; null: nothing'),
   recorded: text.nullable().describe('What the recorded turn answered, the first 20000 characters; null: nothing'),
   turnId: uuid.nullable().describe('The turn that was copied; null: none'),
   tags: shownTags,
   candidates: z
     .array(
       z.strictObject({
-        name: text.describe('The candidate'),
+        name: text.describe('The name of the candidate'),
         passed: z.boolean().nullable().describe('Whether most repeats have passed; null: not known'),
         score: amount.describe('The mean of its scores by the primary grader; null: none'),
-        runs: z.array(evaluationRun).describe('Its runs'),
+        runs: z.array(evaluationRun).describe('Its runs of the item'),
       }),
     )
     .describe('By candidates, the baseline first'),

@@ -17,6 +17,7 @@ import { deriveAttentionId } from '../../../src/features/overview/store/attentio
 import { KEYED_APPROVALS } from './keyed-approvals.ts';
 import { KEYED_ALERTS } from './keyed-alerts.ts';
 import { KEYED_DATASETS } from './keyed-datasets.ts';
+import { KEYED_EVALUATIONS } from './keyed-evaluations.ts';
 import { KEYED_CHANNELS } from './keyed-channels.ts';
 import { KEYED_TRIES } from './keyed-tries.ts';
 import { KEYED_FILES } from './keyed-files.ts';
@@ -32,6 +33,7 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
   ...KEYED_APPROVALS,
   ...KEYED_CHANNELS,
   ...KEYED_DATASETS,
+  ...KEYED_EVALUATIONS,
   ...KEYED_TRIES,
   {
     name: 'a message',
