@@ -6,7 +6,7 @@ import type { Service } from '../../kernel/use-cases/service.ts';
 import { controlBatch } from '../batches/submit-batch.ts';
 import { cancelPreparing, readPhase } from './store/control.ts';
 
-// It needs nothing but the database.
+// This needs nothing but the database.
 export { deleteEvaluation } from './store/control.ts';
 
 export type EvaluationVerb = 'pause' | 'resume' | 'cancel';
@@ -38,7 +38,7 @@ export async function controlEvaluation(service: Service, wanted: EvaluationComm
     case 'judging':
       return controlPhase(service, phase.batchId, wanted);
     case 'ended':
-      if (verb === 'cancel' && phase.outcome === 'cancelled') return { kind: 'done' };
+      if (verb === 'cancel' && (await cancelPreparing(service.database, id, idempotency))) return { kind: 'done' };
       return refused(`has ended, so it cannot be ${DONE[verb]}`);
     default:
       return phase.status satisfies never;

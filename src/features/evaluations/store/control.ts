@@ -6,7 +6,6 @@ import { literalQuery } from '../../../database/literal-query.ts';
 /** What an evaluation does, as its row says, and the batch that carries it then. */
 export interface Phase {
   status: 'preparing' | 'running' | 'judging' | 'ended';
-  outcome: string | null;
   batchId: string;
 }
 
@@ -14,24 +13,27 @@ export const readPhase = literalQuery({
   name: 'read-evaluation-phase',
   purpose: 'Read the status of an evaluation, and the batch that carries its present phase.',
   pool: 'views',
-  text: `select status, outcome, case status when 'judging' then judging_batch_id else batch_id end as "batchId"
+  text: `select status, case status when 'judging' then judging_batch_id else batch_id end as "batchId"
 from holdfast.evaluations where id = $1`,
   values: (id: string) => [id],
   answer: ([found]: Phase[]) => found ?? null,
 });
 
-/** True if it did; false: the evaluation is no longer preparing. */
+/** True if it is cancelled now; false: it runs, or has ended otherwise. */
 export const cancelPreparing = literalQuery({
   name: 'cancel-preparing-evaluation',
-  purpose: 'End an evaluation that has not begun to run. Answers a row when it did.',
+  purpose: 'End an evaluation that has not begun to run. Answers a row if it is cancelled, also by an earlier request.',
   locking: 'The evaluation.',
-  text: `with ended as (
-  update holdfast.evaluations set status = 'ended', outcome = 'cancelled', ended_at = clock_timestamp()
-  where id = $id and status = 'preparing'
-  returning id
+  text: `with held as materialized (
+  select id, status from holdfast.evaluations
+  where id = $id and (status = 'preparing' or status = 'ended' and outcome = 'cancelled') for no key update
 ),
-${keyedSql(`select json_build_object('id', id) from ended`)}
-select id from ended`,
+changed as (
+  update holdfast.evaluations e set status = 'ended', outcome = 'cancelled', ended_at = clock_timestamp()
+  from held where e.id = held.id and held.status = 'preparing'
+),
+${keyedSql(`select json_build_object('id', id) from held`)}
+select id from held`,
   pool: 'views',
   values: (id: string, idempotency: KeyedRequest | null) => ({ id, ...idempotency }),
   answer: (rows) => rows.length > 0,
