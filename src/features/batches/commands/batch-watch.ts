@@ -1,5 +1,5 @@
 // `holdfast batch watch`: a batch as it proceeds, until it is over. Its progress as text is a bar
-// that is drawn again on a terminal, and lines in a pipe. The exit code says how it ended.
+// on a terminal, and lines in a pipe. The exit code says how it ended.
 import type { BatchView } from '../contract.ts';
 import { costText } from '../../../core/words.ts';
 import { EXIT, type ExitCode } from '../../../cli/cli-error.ts';
@@ -8,12 +8,7 @@ import type { ApiClient } from '../../../cli/api-client.ts';
 import { command } from '../../../cli/command.ts';
 import { ITS_ID, wholeNumber } from '../../../cli/options.ts';
 import { pollUntilEnd } from '../../../cli/poll-until-end.ts';
-import { cut } from '../../../cli/table.ts';
-
-const BAR_CHARS_MAX = 30;
-const BAR_CHARS_MIN = 5;
-/** The text beside the bar. */
-const FACTS_CHARS = 60;
+import { createProgress } from '../../../cli/progress.ts';
 
 const END_EXITS: Record<NonNullable<BatchView['outcome']>, ExitCode> = {
   completed: EXIT.ok,
@@ -40,11 +35,10 @@ function computePercent(batch: Pick<BatchView, 'counts'>): number {
 }
 
 /** One line: progress, speed and cost. */
-function progressLine(batch: BatchView, terminal: Pick<Terminal, 'time'>): string {
+function describeProgress(batch: BatchView, terminal: Pick<Terminal, 'time'>): string {
   const { counts, eta, followUps, ratePerMinute } = batch;
   const failed = counts.failed + counts.expired;
   return [
-    `${computePercent(batch)}%`,
     `${countDone(batch)}/${counts.total}`,
     ...(failed === 0 ? [] : [`${failed} failed`]),
     ...(followUps === 0 ? [] : [`${followUps} follow-ups`]),
@@ -55,19 +49,9 @@ function progressLine(batch: BatchView, terminal: Pick<Terminal, 'time'>): strin
   ].join('  ');
 }
 
-/** The bar for a terminal with this many columns. */
-function progressBar(batch: Pick<BatchView, 'counts'>, width: number): string {
-  const chars = Math.min(BAR_CHARS_MAX, Math.max(BAR_CHARS_MIN, width - FACTS_CHARS));
-  const full = Math.floor((computePercent(batch) * chars) / 100);
-  return `[${'#'.repeat(full)}${'.'.repeat(chars - full)}]`;
-}
-
 /** A year. */
 export const WAIT_SECONDS_MAX = 31_536_000;
 const POLL_MS = 500;
-/** In a pipe: one line per this much progress, or per this time. */
-const STEP_PERCENT = 5;
-const STEP_MS = 30_000;
 
 export const watch = command({
   summary: 'follow a batch until it ends; the exit code says how it ended',
@@ -101,24 +85,9 @@ export async function watchBatch(
 
 /** Shows progress: a bar in place, a line now and then, or JSON lines. */
 function createShow(terminal: Terminal): (batch: BatchView, isLast: boolean) => void {
-  let shownPercent = -STEP_PERCENT;
-  let shownAtMs = Number.NEGATIVE_INFINITY;
+  const show = createProgress(terminal);
   return (batch, isLast) => {
-    if (terminal.isTty && !terminal.isJson) {
-      // A line that the terminal wraps would be two.
-      terminal.redraw([
-        cut(`${progressBar(batch, terminal.width)} ${progressLine(batch, terminal)}`, terminal.width - 1),
-      ]);
-      if (isLast) printEnd(batch, terminal);
-      return;
-    }
-    const percent = computePercent(batch);
-    const isDue = percent >= shownPercent + STEP_PERCENT || performance.now() - shownAtMs >= STEP_MS;
-    if (!isDue && !isLast) return;
-    shownPercent = percent;
-    shownAtMs = performance.now();
-    if (terminal.isJson) terminal.jsonLine(batch);
-    else terminal.print(progressLine(batch, terminal));
+    show({ percent: computePercent(batch), facts: describeProgress(batch, terminal), json: batch }, isLast);
     if (isLast) printEnd(batch, terminal);
   };
 }
