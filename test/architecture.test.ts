@@ -329,6 +329,7 @@ const MAY_OPEN_FILES: Record<string, string> = {
   'src/model/observers/jsonl-file.ts': 'a log that the operator has switched on',
   'src/features/backup/commands.ts': 'the backup that the operator names; it lists the data directory',
   'src/features/batches/commands/': 'what the person at the terminal names',
+  'src/features/evaluations/commands/': 'what the person at the terminal names',
   'src/features/tries/commands.ts': 'what the person at the terminal names',
   'src/features/channels/accounts.ts': 'tokens that the configuration names',
   'src/features/channels/add-channel.ts': 'the configuration',

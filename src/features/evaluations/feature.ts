@@ -10,4 +10,5 @@ export const evaluations: Feature = {
   ],
   routes: [() => import('./routes.ts'), () => import('./dataset-routes.ts')],
   turns: async () => (await import('./in-turns.ts')).evaluationsInTurns,
+  commands: [[() => import('./commands/datasets.ts'), { datasets: ['Talk', 'data sets: the cases of evaluations'] }]],
 };

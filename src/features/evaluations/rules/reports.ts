@@ -10,6 +10,8 @@ export const WORST_MAX = 5;
 const REASON_CHARS_MAX = 2_000;
 const REPLY_CHARS_MAX = 2_000;
 
+/** What is shown of an evaluation. */
+export type ShownEvaluation = Omit<EvaluationView, 'graders'>;
 type Answers = EvaluationResultView['candidates'][number];
 
 // Words that all reports share.
@@ -66,13 +68,13 @@ export function shortenResult(result: EvaluationResultView): EvaluationResultVie
 // JUnit.
 
 /** One test suite for each candidate, and one test case for each item. */
-export function writeJUnit(evaluation: EvaluationView, results: readonly EvaluationResultView[]): string {
+export function writeJUnit(evaluation: ShownEvaluation, results: readonly EvaluationResultView[]): string {
   const suites = evaluation.candidates.map(({ name }) => writeSuite(name, evaluation, results));
   const whole = element('testsuites', { name: nameOf(evaluation) }, suites);
   return `<?xml version="1.0" encoding="UTF-8"?>\n${whole}\n`;
 }
 
-function writeSuite(name: string, evaluation: EvaluationView, results: readonly EvaluationResultView[]): string {
+function writeSuite(name: string, evaluation: ShownEvaluation, results: readonly EvaluationResultView[]): string {
   const cases = results.flatMap((result) =>
     result.candidates.filter((one) => one.name === name).map((answers) => ({ result, answers })),
   );
@@ -101,7 +103,7 @@ function writeSuite(name: string, evaluation: EvaluationView, results: readonly 
 
 function writeCase(
   { result, answers }: { result: EvaluationResultView; answers: Answers },
-  evaluation: EvaluationView,
+  evaluation: ShownEvaluation,
 ): string {
   const { passed, runs } = answers;
   const attributes = {
@@ -150,7 +152,7 @@ function escapeXml(text: string): string {
 // Markdown.
 
 /** A table of the candidates, and the worst items with the commands that show their turns. */
-export function writeMarkdown(evaluation: EvaluationView, results: readonly EvaluationResultView[]): string {
+export function writeMarkdown(evaluation: ShownEvaluation, results: readonly EvaluationResultView[]): string {
   const { id, dataset, primary, counts, candidates } = evaluation;
   const excluded = counts.excluded === 0 ? '' : `, ${counts.excluded} excluded`;
   const worst = listWorst(results);
@@ -161,7 +163,7 @@ export function writeMarkdown(evaluation: EvaluationView, results: readonly Eval
   ];
   const parts = [
     `### ${code(nameOf(evaluation))}: ${headlineOf(evaluation)}`,
-    `${counts.items} items of ${code(dataset.name)}, version ${dataset.version}${excluded}, graded by ${code(primary)}. \`holdfast eval show ${id}\``,
+    `${counts.items} items of ${code(dataset.name)}, version ${dataset.version}${excluded}, graded by ${code(primary)}. ${shell(`holdfast eval show ${id}`)}`,
     table(
       ['candidate', 'result', '95 % interval', 'verdict', 'diverged', 'failed', 'cost', 'seconds per run'],
       evaluation.results.map((one) => candidateRow(one, primary)),
@@ -172,7 +174,7 @@ export function writeMarkdown(evaluation: EvaluationView, results: readonly Eval
 }
 
 /** The worst verdict, or how it ended without one. */
-function headlineOf({ outcome, status, results }: EvaluationView): string {
+function headlineOf({ outcome, status, results }: ShownEvaluation): string {
   if (outcome !== 'completed') return outcome ?? status;
   const verdicts = results.flatMap(({ comparison }) => comparison?.verdict ?? []);
   return (['worse', 'unknown', 'better'] as const).find((one) => verdicts.includes(one)) ?? 'no comparison';
@@ -198,7 +200,7 @@ function itemRow({ n, input, turnId, candidates }: EvaluationResultView): string
   return [
     `${n} ${code(lineOf(input) ?? 'erased')}`,
     ...candidates.map(({ passed, score }) => (passed === null ? (score?.toFixed(2) ?? '-') : passText(passed))),
-    shown === undefined || shown === null ? '' : `\`holdfast turns show ${shown}\``,
+    shown === undefined || shown === null ? '' : shell(`holdfast turns show ${shown}`),
   ];
 }
 
@@ -216,6 +218,11 @@ function code(text: string): string {
     (sign) => `&#${sign.codePointAt(0)};`,
   );
   return `<code>${signs}</code>`;
+}
+
+/** A command, whose only words of others are ids. */
+function shell(line: string): string {
+  return `\`${line}\``;
 }
 
 /** What people call it. */
