@@ -26,7 +26,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 /** For `--help`: one line for each code. */
 export const EXIT_CODES_HELP = `Exit codes:
   0 ok · 1 failed · 2 usage · 3 configuration · 4 cannot reach · 5 not found · 6 conflict · 7 turn failed
-  8 aborted or timed out · 9 partly · 10 not allowed · 78 start refused its configuration · 124 wait ended · 130 interrupted`;
+  8 aborted or timed out · 9 partly, or under a threshold · 10 not allowed · 78 start refused its configuration · 124 wait ended · 130 interrupted`;
 
 /** An end that is not a success: what happened, how to fix it, and the exit code that says so. */
 export class CliError extends Error {

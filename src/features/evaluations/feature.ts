@@ -10,5 +10,8 @@ export const evaluations: Feature = {
   ],
   routes: [() => import('./routes.ts'), () => import('./dataset-routes.ts')],
   turns: async () => (await import('./in-turns.ts')).evaluationsInTurns,
-  commands: [[() => import('./commands/datasets.ts'), { datasets: ['Talk', 'data sets: the cases of evaluations'] }]],
+  commands: [
+    [() => import('./commands/eval.ts'), { eval: ['Talk', 'evaluations: whether a change makes an agent better'] }],
+    [() => import('./commands/datasets.ts'), { datasets: ['Talk', 'data sets: the cases of evaluations'] }],
+  ],
 };

@@ -5,12 +5,20 @@ import { FEATURES } from '../../../src/features.ts';
 import { ALERT_ROWS } from './alert-rows.ts';
 import { CHANGE_ROWS } from './change-rows.ts';
 import type { CommandRow } from './command-row.ts';
+import { EVALUATION_ROWS } from './evaluation-rows.ts';
 import { LOCAL_ROWS } from './local-rows.ts';
 import { LOOK_ROWS } from './look-rows.ts';
 import { TALK_ROWS } from './talk-rows.ts';
 
 /** The commands with an output that each situation shows. */
-export const ROWS: readonly CommandRow[] = [...LOOK_ROWS, ...TALK_ROWS, ...CHANGE_ROWS, ...ALERT_ROWS, ...LOCAL_ROWS];
+export const ROWS: readonly CommandRow[] = [
+  ...LOOK_ROWS,
+  ...TALK_ROWS,
+  ...CHANGE_ROWS,
+  ...ALERT_ROWS,
+  ...EVALUATION_ROWS,
+  ...LOCAL_ROWS,
+];
 
 /** Commands without a row: the reason, and the file that tests them. */
 export const OTHER_COMMANDS: Readonly<Record<string, { why: string; testedIn: string }>> = {

@@ -12,6 +12,8 @@ const SOON_MS = 120_000;
 const STAYS = '[[delay: 600000]]';
 const FAILS = '[[error: 400 message="no"]]';
 const EVERY_HOUR = { kind: 'every', everyMs: 3_600_000 };
+/** How a data set is evaluated. */
+const EVALUATED = { candidates: [{ name: 'now' }], graders: [{ type: 'equal' }], repeats: 1 };
 /** No server listens there. */
 const NO_RECEIVER = 'http://127.0.0.1:1';
 
@@ -176,6 +178,26 @@ function actionsOf(rig: ServiceRig, url: string) {
       const { id } = await ask('POST', '/v1/batches', { name: unique, items });
       await look(`/v1/batches/${id}`, ({ status }) => status === 'ended');
       return { name: unique, batch: id };
+    },
+    /** A data set with one case. */
+    async dataset(name: string, input = 'Is it paid? [[reply: yes]]'): Promise<{ dataset: string }> {
+      const dataset = fresh(name);
+      await ask('POST', '/v1/datasets', { name: dataset });
+      await ask('POST', `/v1/datasets/${dataset}/items`, { items: [{ input, expected: 'yes' }] });
+      return { dataset };
+    },
+    /** An evaluation that has ended. */
+    async evaluation(name: string): Promise<{ evaluation: string }> {
+      const { id } = await ask('POST', '/v1/evaluations', { ...EVALUATED, ...(await this.dataset(name)) });
+      await look(`/v1/evaluations/${id}`, ({ status }) => status === 'ended');
+      return { evaluation: id };
+    },
+    /** An evaluation whose run does not end. */
+    async runningEvaluation(name: string): Promise<{ evaluation: string }> {
+      const { id } = await ask('POST', '/v1/evaluations', { ...EVALUATED, ...(await this.dataset(name, STAYS)) });
+      const batch = await look(`/v1/evaluations/${id}`, ({ status, batchId }) => status === 'running' && batchId);
+      await look(`/v1/batches/${batch}`, ({ status }) => status === 'running');
+      return { evaluation: id };
     },
     /**
      * A bulk action that has begun and does not end: nearly all of its turns do not exist, and it

@@ -28,15 +28,19 @@ export function resultText({ graders }: CandidateSummary, primary: string): { va
   };
 }
 
-/** How a run ended and what its graders say, the primary one first. */
+/** How a run ended, where it left the recorded turn, and what its graders say, the primary one first. */
 export function explainRun({ repeat, status, divergence, error, grades }: EvaluationRunView, primary: string): string {
-  const place = divergence === null ? '' : ` at step ${divergence.step}: ${divergence.got ?? 'it ended'}`;
-  const recorded = divergence === null ? '' : `, recorded: ${divergence.expected ?? 'nothing'}`;
-  const fault = error === null ? '' : ` with ${error.code}: ${error.message}`;
   const said = grades
     .toSorted((a, b) => Number(b.name === primary) - Number(a.name === primary))
-    .map(({ name, pass, score, reason }) => `${name}: ${pass === null ? (score ?? '-') : passText(pass)}, ${reason}`);
-  return [`run ${repeat} ${status}${place}${recorded}${fault}`, ...said].join('; ');
+    .map(({ name, pass, reason }) => `${name}${pass === null ? '' : ` ${passText(pass)}`}: ${reason}`);
+  return [
+    `run ${repeat} ${status}.`,
+    ...(divergence === null
+      ? []
+      : [`Step ${divergence.step}: ${divergence.got ?? 'none'}; recorded: ${divergence.expected ?? 'none'}.`]),
+    ...(error === null ? [] : [`${error.code}: ${error.message}`]),
+    ...said,
+  ].join(' ');
 }
 
 /** Whether something has passed, in a word. */
@@ -45,11 +49,26 @@ export function passText(passed: boolean | null): string {
   return passed ? 'passed' : 'failed';
 }
 
+/** The candidates that are judged: all but the baseline, or the only one. */
+function judgedOf({ candidates }: EvaluationResultView): Answers[] {
+  return candidates.slice(candidates.length > 1 ? 1 : 0);
+}
+
 /** The first of results, the worst first, that became worse or have not passed. */
 export function listWorst(results: readonly EvaluationResultView[]): EvaluationResultView[] {
-  const hasFailed = ({ candidates }: EvaluationResultView): boolean =>
-    candidates.slice(candidates.length > 1 ? 1 : 0).some(({ passed }) => passed === false);
-  return results.filter((result) => result.change < 0 || hasFailed(result)).slice(0, WORST_MAX);
+  return results
+    .filter((result) => result.change < 0 || judgedOf(result).some(({ passed }) => passed === false))
+    .slice(0, WORST_MAX);
+}
+
+/** The first run that has not passed, or else the first; undefined: there is none. */
+export function findWorstRun(result: EvaluationResultView, primary: string): EvaluationRunView | undefined {
+  const runs = judgedOf(result).flatMap((one) => one.runs);
+  return runs.find((run) => hasFailed(run, primary)) ?? runs[0];
+}
+
+function hasFailed({ grades }: EvaluationRunView, primary: string): boolean {
+  return grades.some(({ name, pass }) => name === primary && pass === false);
 }
 
 /** A result with what reports use alone: of thousands, all are held at once. */
@@ -120,12 +139,12 @@ function writeCase(
 /** The reasons of all runs, because most of them decide. */
 function writeFailure(runs: readonly EvaluationRunView[], primary: string): string {
   const reasons = runs.map((run) => cutHead(explainRun(run, primary), REASON_CHARS_MAX));
-  const failed = runs.findIndex((run) => run.grades.some(({ name, pass }) => name === primary && pass === false));
+  const failed = runs.findIndex((run) => hasFailed(run, primary));
   const texts = runs.map(({ turnId, reply }, at) =>
     [
       reasons[at],
       ...(reply === null ? [] : [reply]),
-      ...(turnId === null ? [] : [`holdfast turns show ${turnId}`]),
+      ...(turnId === null ? [] : [`its steps: holdfast turns show ${turnId}`]),
     ].join('\n'),
   );
   const attributes = { type: runs[failed]?.status ?? 'failed', message: reasons[failed] ?? reasons[0] ?? 'no run' };
@@ -137,7 +156,7 @@ function secondsOf({ runs }: Answers): number {
 }
 
 function element(name: string, attributes: Record<string, string | number>, content: readonly string[]): string {
-  const written = Object.entries(attributes).map(([key, value]) => ` ${key}="${escapeXml(String(value))}"`);
+  const written = Object.entries(attributes).map(([key, value]) => ` ${key}="${escapeXml(String(value), ATTRIBUTE)}"`);
   const begin = `<${name}${written.join('')}`;
   return content.length === 0 ? `${begin}/>` : `${begin}>${content.join('\n')}</${name}>`;
 }
@@ -145,8 +164,11 @@ function element(name: string, attributes: Record<string, string | number>, cont
 /** What XML 1.0 cannot have, also as an entity: it is left out. */
 const NOT_XML = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
 
-function escapeXml(text: string): string {
-  return text.replaceAll(NOT_XML, '').replaceAll(/[&<>"'\t\n\r]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+/** In an attribute, blanks other than spaces would become spaces. */
+const ATTRIBUTE = /[&<>"\t\n\r]/g;
+
+function escapeXml(text: string, signs = /[&<>\r]/g): string {
+  return text.replaceAll(NOT_XML, '').replaceAll(signs, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 
 // Markdown.
@@ -158,7 +180,10 @@ export function writeMarkdown(evaluation: ShownEvaluation, results: readonly Eva
   const worst = listWorst(results);
   const items = [
     '<details><summary>The worst items</summary>',
-    table(['item', ...candidates.map(({ name }) => code(name)), 'turn'], worst.map(itemRow)),
+    table(
+      ['item', ...candidates.map(({ name }) => code(name)), 'turn'],
+      worst.map((item) => itemRow(item, primary)),
+    ),
     '</details>',
   ];
   const parts = [
@@ -195,12 +220,12 @@ function candidateRow(one: CandidateSummary, primary: string): string[] {
   ];
 }
 
-function itemRow({ n, input, turnId, candidates }: EvaluationResultView): string[] {
-  const shown = turnId ?? candidates.at(-1)?.runs[0]?.turnId;
+function itemRow(result: EvaluationResultView, primary: string): string[] {
+  const turnId = findWorstRun(result, primary)?.turnId ?? result.turnId;
   return [
-    `${n} ${code(lineOf(input) ?? 'erased')}`,
-    ...candidates.map(({ passed, score }) => (passed === null ? (score?.toFixed(2) ?? '-') : passText(passed))),
-    shown === undefined || shown === null ? '' : shell(`holdfast turns show ${shown}`),
+    `${result.n} ${code(lineOf(result.input) ?? 'erased')}`,
+    ...result.candidates.map(({ passed, score }) => (passed === null ? (score?.toFixed(2) ?? '-') : passText(passed))),
+    turnId === null ? '' : shell(`holdfast turns show ${turnId}`),
   ];
 }
 
@@ -209,12 +234,12 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 /**
- * Words as code. Each sign that is no letter, digit or blank is a number, so none of them has a
- * meaning in Markdown or HTML; and in code, names of people are not called.
+ * Words as code. Each sign that has a meaning in Markdown or HTML is written as its number; and in
+ * code, names of people are not called.
  */
 function code(text: string): string {
   const signs = (lineOf(text, REASON_CHARS_MAX) ?? '').replaceAll(
-    /[^\p{L}\p{N} ]/gu,
+    /[^\p{L}\p{N} ,;?'%()/=+-]/gu,
     (sign) => `&#${sign.codePointAt(0)};`,
   );
   return `<code>${signs}</code>`;

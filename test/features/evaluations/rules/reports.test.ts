@@ -30,9 +30,9 @@ test('JUnit has a suite for each candidate and a case for each item, with the re
   const [failed, , passed, skipped] = [...(suites[1]?.querySelectorAll('testcase') ?? [])];
   expect([failed?.getAttribute('classname'), failed?.getAttribute('name')]).toEqual(['refunds.after', '#2 question 2']);
   expect(failed?.querySelector('failure')?.getAttribute('message')).toBe(
-    'run 1 answered; equal: failed, expected "yes", got "no"',
+    'run 1 answered. equal failed: expected "yes", got "no"',
   );
-  expect(failed?.querySelector('failure')?.textContent).toContain(`no\nholdfast turns show ${TURN_ID}`);
+  expect(failed?.querySelector('failure')?.textContent).toContain(`no\nits steps: holdfast turns show ${TURN_ID}`);
   expect([passed?.children.length, skipped?.querySelector('skipped') !== null]).toEqual([0, true]);
   expect(suites[1]?.querySelector('property[name=verdict]')?.getAttribute('value')).toBe('unknown');
 });
@@ -40,18 +40,18 @@ test('JUnit has a suite for each candidate and a case for each item, with the re
 test('a run that diverged or failed says where and why', () => {
   const divergence = { step: 2, kind: 'call', expected: 'read({"path":"a"})', got: 'read({"path":"b"})' } as const;
   expect(explainRun(runOf(false, { status: 'diverged', divergence, grades: [] }), 'equal')).toBe(
-    'run 1 diverged at step 2: read({"path":"b"}), recorded: read({"path":"a"})',
+    'run 1 diverged. Step 2: read({"path":"b"}); recorded: read({"path":"a"}).',
   );
   const error = { code: 'model_not_found', message: 'No such model.' };
   expect(explainRun(runOf(false, { status: 'failed', error, grades: [] }), 'equal')).toBe(
-    'run 1 failed with model_not_found: No such model.',
+    'run 1 failed. model_not_found: No such model.',
   );
   const grades = [
-    { name: 'cost', pass: null, score: 0.01, reason: '$0.0100' },
-    { name: 'equal', pass: true, score: 1, reason: 'equal' },
+    { name: 'cost', pass: null, score: 0.01, reason: 'It cost $0.0100.' },
+    { name: 'equal', pass: true, score: 1, reason: 'It is "yes".' },
   ];
   expect(explainRun(runOf(true, { grades }), 'equal')).toBe(
-    'run 1 answered; equal: passed, equal; cost: 0.01, $0.0100',
+    'run 1 answered. equal passed: It is "yes". cost: It cost $0.0100.',
   );
 });
 
@@ -140,7 +140,7 @@ test('no word of a model or a person changes the form of a report', () => {
       );
       const bare = lines.map((line) =>
         line
-          .replaceAll(/<code>[\p{L}\p{N} &#;]*<\/code>|`holdfast [\w -]+`/gu, '')
+          .replaceAll(/<code>[\p{L}\p{N} &#;,?'%()/=+-]*<\/code>|`holdfast [\w -]+`/gu, '')
           .replaceAll(/<\/?(?:details|summary)>/g, ''),
       );
       expect(bare.filter((line) => /[<>`[\]@!]/.test(line))).toEqual([]);
