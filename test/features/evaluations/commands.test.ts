@@ -107,6 +107,9 @@ describe('run', () => {
     const changed = await working(holdfast('eval', 'run', await evaluationFile(name, cases.slice(1))));
     expect(changed.stderr).toContain(`uploaded 1 case to ${name}, version 2`);
     expect(changed.stdout).toMatch(/items +1\n/);
+    await holdfast('datasets', 'delete', name, '--yes');
+    const remade = await holdfast('eval', 'run', await evaluationFile(name, cases), '--no-wait');
+    expect([remade.code, remade.stderr]).toEqual([0, `uploaded 2 cases to ${name}, version 1\n`]);
   });
 
   test('ends with 9 under a threshold, and writes the reports first', async () => {

@@ -117,12 +117,13 @@ export async function uploadCases(
     if (error instanceof CliError && error.exitCode === EXIT.notFound) return null;
     throw error;
   });
-  if (known === null) await api.call('createDataset', { ...dataset, idempotencyKey: `${name}:new` });
-  else requireSameSettings(dataset, { agent: known.agentId, heldBackPercent: known.heldBackPercent });
-  for await (const { tags } of api.each('listDatasetItems', { dataset: name, limit: PAGE_ITEMS }))
+  if (known !== null) requireSameSettings(dataset, { agent: known.agentId, heldBackPercent: known.heldBackPercent });
+  const { id } = known ?? (await api.call('createDataset', dataset));
+  for await (const { tags } of api.each('listDatasetItems', { dataset: id, limit: PAGE_ITEMS }))
     if (tags[CASES_TAG] === hash) return;
-  const sent = { idempotencyKey: `${name}:${hash}`, timeoutMs: UPLOAD_MS_MAX };
-  const { added, version } = await api.addDatasetItems({ dataset: name, body: lines }, sent);
+  // Two jobs at once add them once.
+  const sent = { idempotencyKey: `${id}:${hash}`, timeoutMs: UPLOAD_MS_MAX };
+  const { added, version } = await api.addDatasetItems({ dataset: id, body: lines }, sent);
   terminal.note(`uploaded ${added} ${added === 1 ? 'case' : 'cases'} to ${name}, version ${version}`);
 }
 
