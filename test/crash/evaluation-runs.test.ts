@@ -134,7 +134,7 @@ async function readBill(turnIds: ReadonlySet<string>): Promise<{ stored: number;
 }
 
 test.runIf(isLongForm())(
-  `${items} stored turns whose tools change things are asked again without any effect, each run once, while workers and schedulers are killed (G1, G2, G11, G15)`,
+  `${items} stored turns whose tools change things are asked again without any effect, each run once, while workers and schedulers are killed (G1, G2, G11, G15, G45)`,
   async () => {
     await recordAll();
     const { id: datasetId } = await rig.ask<{ id: string }>('POST', '/v1/datasets', { name: 'recorded' });

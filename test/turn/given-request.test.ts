@@ -175,7 +175,7 @@ test('the later calls of the turn have the same bytes when its calls get the sam
   expect(runs).toBe(2);
 });
 
-test('nothing of the workspace is in the request, and no tool of the agent runs without a stand-in', async () => {
+test('nothing of the workspace is in the request, and no tool of the agent runs without a stand-in (G45)', async () => {
   const turnId = await record('plain', 'Go. [[tool: act {"n":1}]] [[reply: done]]');
   await writeFile(join(rig.config.workspace.path, 'AGENTS.md'), 'A new rule of the workspace.');
   await writeFile(join(rig.config.workspace.path, 'SOUL.md'), 'A new soul.');

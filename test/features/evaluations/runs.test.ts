@@ -45,7 +45,7 @@ async function sent(turnId: string | null): Promise<(string | null)[]> {
   return calls.map((call) => call.requestSha256);
 }
 
-describe('an unchanged run sends the bytes of the recorded turn, in its first call and in all later ones', () => {
+describe('an unchanged run sends the bytes of the recorded turn, in its first call and in all later ones (G45)', () => {
   test.each([
     ['without tools', 'Hi. [[reply: one]]', {}],
     [
