@@ -32,6 +32,8 @@ const RARE_FORMATS = anyOf(
   'audit-text',
   'merge-entries',
   'search-hit',
+  'turn-tree',
+  'fingerprint',
 );
 
 /** What every screen has. Everything else is loaded on first use. */
@@ -42,7 +44,7 @@ const SHARED = new RegExp(
     'src/client',
     `web/src/parts/(?!${LISTED}|${RARE})`,
     `web/src/format/(?!${RARE_FORMATS})`,
-    'web/src/live',
+    'web/src/live/(?!event-log)',
     `web/src/screens/${anyOf('filters', 'pauses')}`,
     String.raw`web/src/[a-z]+\.tsx?$`,
   ),
