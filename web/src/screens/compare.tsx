@@ -12,8 +12,9 @@ import { KeyLink, TurnLink } from '../parts/links.tsx';
 import { Fault, haveBegun, Loading } from '../parts/loading.tsx';
 import { Panel, PlainTable } from '../parts/panel.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
-import { ComparedRequests, DifferenceChip, TextDifference } from './compared-requests.tsx';
+import { ComparedRequests, DifferenceChip } from './compared-requests.tsx';
 import { ComparedTools } from './compared-tools.tsx';
+import { TextDifference } from './text-difference.tsx';
 
 const route = getRouteApi('/app/compare');
 /** The beginning of an error; its turn shows all of it. */

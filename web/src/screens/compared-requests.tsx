@@ -10,9 +10,10 @@ import { Fault, Loading } from '../parts/loading.tsx';
 import { Panel, PlainTable } from '../parts/panel.tsx';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
 import { useFirst } from '../parts/show-more.tsx';
-import { alignItems, comparedSettings, diffTexts, type Pair } from './alignment.ts';
+import { alignItems, comparedSettings, type Pair } from './alignment.ts';
 import { Choice, Filters } from './filters.tsx';
 import { useRequest } from './request.tsx';
+import { TextDifference } from './text-difference.tsx';
 
 const route = getRouteApi('/app/compare');
 
@@ -149,40 +150,4 @@ const TONES: Readonly<Record<Pair<unknown>['state'], string>> = {
 /** Says in a word how two sides differ; the colour repeats it. */
 export function DifferenceChip({ state }: { state: Pair<unknown>['state'] }): ReactElement {
   return <Chip tone={TONES[state]}>{state}</Chip>;
-}
-
-/**
- * Two texts merged, with the parts that only one of them has; texts that are too different are
- * shown one after the other.
- */
-export function TextDifference({ a, b }: { a: string; b: string }): ReactElement {
-  const runs = useMemo(() => diffTexts(a, b), [a, b]);
-  if (a === b) return <LongText text={a} />;
-  if (runs === null)
-    return (
-      <>
-        <p className="soft">The texts are too long or too different to be compared line by line.</p>
-        <h3>A</h3>
-        <LongText text={a} />
-        <h3>B</h3>
-        <LongText text={b} />
-      </>
-    );
-  return (
-    <div className="difference">
-      {runs.map(({ side, text, lines }, index) =>
-        side === 'both' && lines > 6 ? (
-          <details key={index}>
-            <summary className="soft">{countText(lines)} lines are the same</summary>
-            <LongText text={text} />
-          </details>
-        ) : (
-          <div key={index} data-side={side}>
-            {side !== 'both' && <Chip>only {side}</Chip>}
-            <LongText text={text} />
-          </div>
-        ),
-      )}
-    </div>
-  );
 }

@@ -10,7 +10,8 @@ import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { useFirst } from '../parts/show-more.tsx';
 import { alignItems } from './alignment.ts';
-import { DifferenceChip, TextDifference } from './compared-requests.tsx';
+import { DifferenceChip } from './compared-requests.tsx';
+import { TextDifference } from './text-difference.tsx';
 import { toolCallQuery } from './tool-details.tsx';
 
 type Tool = Turn['steps'][number]['tools'][number];
