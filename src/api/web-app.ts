@@ -24,6 +24,7 @@ export const SCREENS = [
   'heartbeats',
   'processes',
   'batches',
+  'evaluations',
   'costs',
   'deliveries',
   'dead-letters',

@@ -4,6 +4,7 @@ import type { ApiRig } from '../api/api-rig.ts';
 import { addChannelAccounts } from '../rows/channel-accounts.ts';
 import { addPairings } from '../rows/pairings.ts';
 import { ahead, now } from '../rows/table.ts';
+import { addEvaluated } from './fixture/evaluated.ts';
 
 const HOSTILE =
   '<script>globalThis.wasRun = true</script><img src=x onerror="globalThis.wasRun = true"> [link](javascript:alert(1)) \u202eevil\u200b \u001b[31mred\u001b[0m';
@@ -22,11 +23,12 @@ export interface SeededIds {
   batchId: string;
   cronId: string;
   deliveryId: string;
+  evaluationId: string;
 }
 
 /**
  * A session with a subagent and a turn that called a tool and has a delivery, one with a turn that
- * failed, a batch and a cron.
+ * failed, a batch, a cron and an evaluation.
  */
 export async function seedScreens(rig: ApiRig): Promise<SeededIds> {
   await rig.post('/v1/sessions/told/messages', {
@@ -49,7 +51,8 @@ export async function seedScreens(rig: ApiRig): Promise<SeededIds> {
   await rig.post('/v1/sessions/told/spawn', { task: HOSTILE, label: HOSTILE.slice(0, 100) });
   const turnId = (await rig.get('/v1/turns?session=told')).body.items[0].id;
   const deliveryId = (await rig.get(`/v1/deliveries?turn=${turnId}`)).body.items[0].id;
-  return { turnId, deliveryId, batchId: batch.body.id, cronId: cron.body.id };
+  const { id: evaluationId } = await addEvaluated(rig, { words: HOSTILE });
+  return { turnId, deliveryId, batchId: batch.body.id, cronId: cron.body.id, evaluationId };
 }
 
 /** A bot that is lost, and people who ask to write to it; once for a database. */

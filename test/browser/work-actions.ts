@@ -1,11 +1,12 @@
-// The actions of the screens of batches, crons, budgets, deliveries, heartbeats and keys; see
-// actions.ts.
+// The actions of the screens of batches, evaluations, crons, budgets, deliveries, heartbeats and
+// keys; see actions.ts.
 import { expect } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import type { ApiRig } from '../api/api-rig.ts';
 import { removeBudgets } from '../rows/budgets.ts';
 import { addDeliveries, changeDeliveries } from '../rows/deliveries.ts';
 import { ahead } from '../rows/table.ts';
+import { addRunning } from './fixture/evaluated.ts';
 import type { Hand } from './hand.ts';
 import { itemsOf, type Action, type Subject } from './actions.ts';
 
@@ -40,6 +41,8 @@ async function delivery(rig: ApiRig, session: string): Promise<Subject> {
 
 const batchOf = async (rig: ApiRig, { id }: Subject): Promise<unknown> => (await rig.get(`/v1/batches/${id}`)).body;
 const batchPath = ({ id }: Subject): string => `/batches/${id}`;
+const evaluationOf = async (rig: ApiRig, { id }: Subject): Promise<unknown> =>
+  (await rig.get(`/v1/evaluations/${id}`)).body;
 const cronOf = async (rig: ApiRig, { id }: Subject): Promise<unknown> => (await rig.get(`/v1/crons/${id}`)).body;
 const cronPath = ({ id }: Subject): string => `/crons/${id}`;
 const budgetsOf = (rig: ApiRig): Promise<unknown[]> => itemsOf(rig, '/v1/budgets');
@@ -105,6 +108,25 @@ export const WORK_ACTIONS: readonly Action[] = [
     },
     read: batchOf,
     expected: { status: expect.stringMatching(status) },
+  })),
+  ...(
+    [
+      ['pause', 'Pause evaluation', { status: 'paused' }],
+      ['resume', 'Resume evaluation', { status: 'running' }],
+      ['cancel', 'Cancel…', { status: expect.stringMatching(/running|ended/) }],
+    ] as const
+  ).map(([verb, button, expected]) => ({
+    name: `${verb} an evaluation`,
+    async make(rig: ApiRig, name: string) {
+      const { id } = await addRunning(rig, name);
+      if (verb === 'resume') await rig.post(`/v1/evaluations/${id}/pause`);
+      return { session: '', id };
+    },
+    path: ({ id }: Subject) => `/evaluations/${id}`,
+    button,
+    ...(verb === 'cancel' ? { finish: (hand: Hand) => hand.press('Cancel evaluation') } : {}),
+    read: evaluationOf,
+    expected,
   })),
   {
     name: 'run a cron',

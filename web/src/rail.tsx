@@ -16,6 +16,7 @@ import {
   MailX,
   MessageCircle,
   MessagesSquare,
+  Scale,
   Search,
   Send,
   Server,
@@ -66,6 +67,7 @@ const GROUPS: readonly { name: string; screens: readonly ScreenLink[] }[] = [
     screens: [
       { to: '/agents', name: 'Agents', key: 'i', Icon: Bot },
       { to: '/batches', name: 'Batches', key: 'b', Icon: Layers },
+      { to: '/evaluations', name: 'Evaluations', key: 'v', Icon: Scale, isOfService: true },
       { to: '/crons', name: 'Crons', key: 'c', Icon: CalendarClock, isOfService: true },
       { to: '/heartbeats', name: 'Heartbeats', key: 'h', Icon: HeartPulse, isOfService: true },
       { to: '/channels', name: 'Channels', key: 'n', Icon: MessageCircle, isOfService: true },

@@ -198,6 +198,21 @@ const routeTree = rootRoute.addChildren([
       'columns',
       'open',
     ),
+    screen(
+      '/evaluations',
+      async () => (await import('./screens/evaluations.tsx')).Evaluations,
+      'status',
+      'dataset',
+      'tab',
+    ),
+    screen(
+      '/evaluations/$id',
+      async () => (await import('./screens/evaluation.tsx')).EvaluationScreen,
+      'candidate',
+      'change',
+      'tag',
+      'open',
+    ),
     screen('/costs', async () => (await import('./screens/costs.tsx')).Costs, 'by', 'group', 'tag'),
     screen('/dead-letters', async () => (await import('./screens/dead-letters.tsx')).DeadLetters, 'code', 'open'),
     screen(

@@ -6,6 +6,7 @@ const THINGS: Readonly<Record<string, string>> = {
   sessions: 'Session',
   batches: 'Batch',
   crons: 'Cron',
+  evaluations: 'Evaluation',
 };
 
 /** The title of a page: what it shows, where, and of which program. */

@@ -1,5 +1,5 @@
-// The turns, sessions, batches and crons that were opened last in this browser. Only their
-// addresses are stored, and a sign-out deletes them.
+// The turns, sessions, batches, crons and evaluations that were opened last in this browser. Only
+// their addresses are stored, and a sign-out deletes them.
 import { store, stored } from '../storage.ts';
 
 interface RecentItem {
@@ -9,7 +9,7 @@ interface RecentItem {
 
 const KEY = 'holdfast.recent';
 const RECENT_MAX = 8;
-const DETAILS = /^\/(turn|session|batche|cron)s\/([^/]+)$/;
+const DETAILS = /^\/(turn|session|batche|cron|evaluation)s\/([^/]+)$/;
 
 /** Newest first. */
 export function recentItems(): RecentItem[] {
