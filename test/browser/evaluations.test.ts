@@ -1,6 +1,8 @@
 // Evaluations in the browser: the list and the data sets, the answer of one, its items, and its
 // controls.
 import { expect, test } from 'vitest';
+import type { Tool } from '../../src/tools/tool.ts';
+import { evaluationRig } from '../features/evaluations/evaluation-rig.ts';
 import { changeBatches, readBatches } from '../rows/batches.ts';
 import { addEvaluationRuns } from '../rows/evaluations.ts';
 import { violationsOn } from './axe.ts';
@@ -10,6 +12,13 @@ import { HOSTILE_LINE, RAN } from './fixture/hostile-corpus.ts';
 import { handOf } from './hand.ts';
 
 const dashboard = useDashboard();
+
+const COUNT: Tool = {
+  spec: { name: 'count', description: 'Counts.', input_schema: { type: 'object' } },
+  summary: 'counts',
+  isIdempotent: true,
+  run: async () => ({ content: 'counted', isError: false }),
+};
 
 /** The run of the first item with the baseline. */
 const answered = (evaluationId: string, repeat: number) =>
@@ -63,6 +72,32 @@ test('an evaluation says in words and by bars which candidate is better, and wha
   const numbers = page.getByRole('region', { name: 'Numbers of the comparisons' });
   expect(await numbers.getByRole('row').count()).toBe(7);
   await page.getByRole('region', { name: 'All graders' }).getByRole('row').filter({ hasText: 'refund' }).waitFor();
+});
+
+test('an evaluation is followed to its end, where its item says at which call a candidate diverged', async () => {
+  const { page, rig, signIn, open } = dashboard;
+  const evaluations = evaluationRig(rig, [COUNT]);
+  const turn = await evaluations.record(
+    'counted',
+    'Go. [[for: claude-haiku-4-5]] [[tool: count {"n":3}]] [[reply: no]] [[for: others]] [[tool: count {"n":2}]] [[reply: two]]',
+  );
+  const candidates = [{ name: 'now' }, { name: 'small', model: 'anthropic/claude-haiku-4-5' }];
+  const id = await evaluations.start(await evaluations.copies(turn), { candidates });
+  await signIn();
+  await open(`/evaluations/${id}`);
+  await page.getByText('preparing', { exact: true }).waitFor();
+  await evaluations.run(id);
+  const candidate = page.getByRole('list', { name: 'Candidates' }).getByRole('listitem').nth(1);
+  await candidate.getByText('? not known').waitFor();
+  await candidate.getByText('1 of 1 runs').waitFor();
+  await page.getByRole('table', { name: 'Items' }).locator('[data-index="0"]').click();
+  const item = page.getByRole('region', { name: 'Item 1' });
+  await item.getByRole('region', { name: 'now' }).getByText('✓ passed').first().waitFor();
+  const small = item.getByRole('region', { name: 'small' });
+  await small.getByText('First divergence: at step 1').waitFor();
+  await small.getByText('count({"n":2})').waitFor();
+  await small.getByRole('link', { name: /^turn/ }).click();
+  await page.getByRole('tab', { name: 'Request' }).waitFor();
 });
 
 test('items come worst first, and one opens by keyboard with what differs from the baseline', async () => {

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { columnDollarsText, dollarsText, namedCountText } from '../../web/src/format/amounts.ts';
 import { scheduleText } from '../../web/src/format/schedule.ts';
+import { amountText, differenceText, probabilityText, relativeText } from '../../web/src/screens/evaluation-words.ts';
 
 test.each([
   [{ kind: 'at', at: '2026-11-01T00:00:00Z' }, 'once'],
@@ -38,4 +39,21 @@ test('one thing is counted in the singular, several in the plural', () => {
   expect(namedCountText(1, 'turn')).toBe('1 turn');
   expect(namedCountText(1_284, 'turn')).toBe('1,284 turns');
   expect(namedCountText(2, 'delivery')).toBe('2 deliveries');
+});
+
+test('amounts of graders, differences and probabilities read as people report them', () => {
+  expect(amountText(0.8333, 'share')).toBe('83.3 %');
+  expect(amountText(0.5, 'score')).toBe('0.50');
+  expect(amountText(0.0034, 'usd')).toBe('$0.0034');
+  expect(amountText(3.1, 'seconds')).toBe('3.1 s');
+  expect(amountText(null, 'share')).toBe('—');
+  expect(differenceText(9.17, 'share')).toBe('+9.2 points');
+  expect(differenceText(-0.0116, 'usd')).toBe('−$0.0116');
+  expect(differenceText(0, 'seconds')).toBe('0 ms');
+  expect(relativeText(3, 4)).toBe('25 % less');
+  expect(relativeText(5, 4)).toBe('25 % more');
+  expect(relativeText(4, 4)).toBe('the same');
+  expect(relativeText(4, 0)).toBeNull();
+  expect(probabilityText(0.0127)).toBe('0.013');
+  expect(probabilityText(0.0004)).toBe('<0.001');
 });

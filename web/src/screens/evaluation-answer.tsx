@@ -12,16 +12,19 @@ import {
   costOfRun,
   differenceText,
   intervalText,
-  meanText,
   measureOf,
   nameOfGrader,
+  passText,
+  primaryOf,
   probabilityText,
   relativeText,
   SIGN_OF,
   topOf,
+  unitOf,
   type Candidate,
   type Comparison,
   type Evaluation,
+  type Grader,
   type Measure,
   type Summary,
   type Unit,
@@ -32,11 +35,10 @@ const MARKS = [0, 0.25, 0.5, 0.75, 1];
 
 export function Answer({ evaluation }: { evaluation: Evaluation }): ReactElement {
   const { candidates, graders, primary, results, counts } = evaluation;
-  // The service takes no evaluation without a grader, and none whose primary grader is not there.
-  const grader = graders.find((one) => nameOfGrader(one) === primary) ?? graders[0]!;
+  const grader = primaryOf(evaluation);
   const measures = results.map((summary) => measureOf(summary, grader));
   const top = topOf(measures);
-  const unit = measures[0]?.unit ?? 'score';
+  const unit = unitOf(grader);
   const before = measures[0]?.value ?? null;
   const style = { '--before': before === null ? undefined : percent(before, top) } as CSSProperties;
   return (
@@ -268,7 +270,7 @@ function Comparisons({ results, unit }: { results: readonly Summary[]; unit: Uni
 
 /** What every grader says of every candidate. */
 function GraderTable({ evaluation: { graders, results, primary } }: { evaluation: Evaluation }): ReactElement {
-  const columns: PlainColumn<Evaluation['graders'][number]>[] = [
+  const columns: PlainColumn<Grader>[] = [
     {
       title: 'Grader',
       cell: (grader) => (
@@ -278,17 +280,17 @@ function GraderTable({ evaluation: { graders, results, primary } }: { evaluation
         </>
       ),
     },
-    ...results.map((summary): PlainColumn<Evaluation['graders'][number]> => ({
+    ...results.map((summary): PlainColumn<Grader> => ({
       title: summary.name,
       isNumber: true,
       cell: (grader) => {
         const { value, unit, interval } = measureOf(summary, grader);
-        const mean = meanText(summary, grader);
+        const passes = passText(summary, grader);
         return (
           <>
             {amountText(value, unit)}{' '}
             {interval !== null && <small className="soft">({intervalText(interval, unit)})</small>}
-            {mean !== null && <div className="soft">mean {mean}</div>}
+            {passes !== null && <small className="soft">({passes})</small>}
           </>
         );
       },

@@ -1,6 +1,6 @@
 // An item beside the list: what was asked, expected and recorded; and what each candidate answered,
 // compared with the baseline, with its calls, its grades, and where it left the recorded turn.
-import type { ReactElement } from 'react';
+import { useEffect, useRef, type ReactElement } from 'react';
 import { columnUsdText } from '../format/amounts.ts';
 import { jsonText } from '../format/json-text.ts';
 import { durationText } from '../format/time.ts';
@@ -9,7 +9,7 @@ import { TurnLink } from '../parts/links.tsx';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
 import { PanelHead } from '../parts/side-panel.tsx';
 import { ChangeChip, Passed } from './evaluation-parts.tsx';
-import type { Evaluation, Result } from './evaluation-words.ts';
+import { primaryOf, type Compared, type Result } from './evaluation-words.ts';
 import { TextDifference } from './text-difference.tsx';
 
 type Tried = Result['candidates'][number];
@@ -17,15 +17,21 @@ type Run = Tried['runs'][number];
 
 interface ItemPanelProps {
   row: Result;
-  evaluation: Pick<Evaluation, 'candidates' | 'primary'>;
+  evaluation: Compared;
   onClose: () => void;
 }
 
-export function ItemPanel({ row, evaluation: { candidates, primary }, onClose }: ItemPanelProps): ReactElement {
+export function ItemPanel({ row, evaluation, onClose }: ItemPanelProps): ReactElement {
+  const { candidates, primary } = evaluation;
   const { n, change, candidates: tried } = row;
   const baseline = tried[0];
+  const section = useRef<HTMLElement>(null);
+  // By a link, the list with its item is opened below what the window shows.
+  useEffect(() => {
+    if ((section.current?.getBoundingClientRect().top ?? 0) > innerHeight / 2) section.current?.scrollIntoView();
+  }, []);
   return (
-    <section className="approval evaluation-item" aria-labelledby="opened">
+    <section ref={section} className="approval evaluation-item" aria-labelledby="opened">
       <PanelHead onClose={onClose}>
         <h2 id="opened">Item {n}</h2>
         {candidates.length > 1 && <ChangeChip change={change} />}
@@ -37,7 +43,7 @@ export function ItemPanel({ row, evaluation: { candidates, primary }, onClose }:
             <h3>
               <SafeText text={each.name} />
             </h3>
-            <Passed of={each} primary={primary} />
+            <Passed of={each} grader={primaryOf(evaluation)} />
             {each === baseline && candidates.length > 1 && <span className="soft">the baseline</span>}
           </div>
           {each.runs.length === 0 && <p className="soft">None of its runs has ended.</p>}

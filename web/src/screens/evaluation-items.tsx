@@ -9,7 +9,7 @@ import type { List } from '../parts/list.ts';
 import { ListScreen } from '../parts/list-screen.tsx';
 import { Words } from '../parts/short-key.tsx';
 import { ChangeChip, Passed } from './evaluation-parts.tsx';
-import type { Evaluation, Result } from './evaluation-words.ts';
+import { primaryOf, type Compared, type Evaluation, type Grader, type Result } from './evaluation-words.ts';
 
 const ItemPanel = lazy(async () => ({ default: (await import('./evaluation-item.tsx')).ItemPanel }));
 const route = getRouteApi('/app/evaluations/$id');
@@ -19,8 +19,11 @@ const SHOWN_CHARS = 300;
 
 export function EvaluationItems({ evaluation }: { evaluation: Evaluation }): ReactElement {
   const { candidate } = route.useSearch();
-  const { id, endedAt, candidates, primary } = evaluation;
-  const list = useMemo(() => itemsOf({ candidates, primary }, candidate), [candidates, primary, candidate]);
+  const { id, endedAt, candidates, graders, primary } = evaluation;
+  const list = useMemo(
+    () => itemsOf({ candidates, graders, primary }, candidate),
+    [candidates, graders, primary, candidate],
+  );
   return (
     <section className="items" aria-labelledby="part">
       {/* When it has ended, its items are read again. */}
@@ -29,7 +32,7 @@ export function EvaluationItems({ evaluation }: { evaluation: Evaluation }): Rea
   );
 }
 
-function itemsOf(evaluation: Pick<Evaluation, 'candidates' | 'primary'>, chosen: string | undefined): List<Result> {
+function itemsOf(evaluation: Compared, chosen: string | undefined): List<Result> {
   const [baseline = '', ...compared] = evaluation.candidates.map(({ name }) => name);
   const shown = chosen ?? compared[0];
   return {
@@ -43,7 +46,7 @@ function itemsOf(evaluation: Pick<Evaluation, 'candidates' | 'primary'>, chosen:
         { id, candidate, tag, change: change as 'better' | 'worse' | 'same' | undefined, ...page },
         { signal },
       ),
-    columns: columnsOf({ baseline, shown, primary: evaluation.primary }),
+    columns: columnsOf({ baseline, shown, grader: primaryOf(evaluation) }),
     filters: [
       ...(compared.length > 1
         ? [{ name: 'candidate', title: 'Candidate', options: compared, usual: compared[0] ?? '' }]
@@ -59,14 +62,14 @@ function itemsOf(evaluation: Pick<Evaluation, 'candidates' | 'primary'>, chosen:
   };
 }
 
-function columnsOf(of: { baseline: string; shown: string | undefined; primary: string }): readonly Column<Result>[] {
-  const { baseline, shown, primary } = of;
+function columnsOf(of: { baseline: string; shown: string | undefined; grader: Grader }): readonly Column<Result>[] {
+  const { baseline, shown, grader } = of;
   const passedBy = (name: string): Column<Result> => ({
     title: name,
     width: 'minmax(110px, 150px)',
     cell: ({ candidates }) => {
       const found = candidates.find((candidate) => candidate.name === name);
-      return found && <Passed of={found} primary={primary} />;
+      return found && <Passed of={found} grader={grader} />;
     },
   });
   return [

@@ -2,7 +2,17 @@
 import type { ReactElement } from 'react';
 import { countText } from '../format/amounts.ts';
 import { Chip, Status, TONES } from '../parts/bits.tsx';
-import { SIGN_OF, signOfChange, type Comparison, type Evaluation, type Result } from './evaluation-words.ts';
+import {
+  amountText,
+  nameOfGrader,
+  SIGN_OF,
+  signOfChange,
+  unitOf,
+  type Comparison,
+  type Evaluation,
+  type Grader,
+  type Result,
+} from './evaluation-words.ts';
 
 /** How it ended, or what it does. */
 export function EvaluationStatus({ of: { status, outcome } }: { of: Evaluation }): ReactElement {
@@ -34,30 +44,34 @@ function SignChip({ sign: { mark, word, tone } }: { sign: ReturnType<typeof sign
 }
 
 /**
- * How many of the repeats of a candidate have passed, or their mean score where the grader does not
- * say; and whether one of them diverged or failed.
+ * How many of the repeats of a candidate have passed by the grader that decides, or their mean where
+ * scores do; and whether one of them diverged or failed.
  */
-export function Passed({ of, primary }: { of: Result['candidates'][number]; primary: string }): ReactElement {
+export function Passed({ of, grader }: { of: Result['candidates'][number]; grader: Grader }): ReactElement {
   const { passed, score, runs } = of;
-  const count = runs.filter(({ grades }) => grades.find(({ name }) => name === primary)?.pass === true).length;
+  const unit = unitOf(grader);
   const others = [...new Set(runs.flatMap(({ status }) => (status === 'answered' ? [] : status)))];
   return (
     <>
-      {passed === null ? (
-        score === null ? (
-          '—'
-        ) : (
-          score.toFixed(2)
-        )
+      {unit !== 'share' ? (
+        amountText(score, unit)
+      ) : passed === null ? (
+        '—'
       ) : (
         <span className="passed" data-tone={passed ? 'good' : 'bad'}>
           <span aria-hidden>{passed ? '✓' : '✗'}</span>
-          <span className="hidden-visually">{passed ? 'passed' : 'not passed'}</span> {count} of {runs.length}
+          <span className="hidden-visually">{passed ? 'passed' : 'not passed'}</span> {passesOf(runs, grader)} of{' '}
+          {runs.length}
         </span>
       )}
       {others.length > 0 && <small className="soft"> {others.join(', ')}</small>}
     </>
   );
+}
+
+function passesOf(runs: Result['candidates'][number]['runs'], grader: Grader): number {
+  const name = nameOfGrader(grader);
+  return runs.filter(({ grades }) => grades.find((grade) => grade.name === name)?.pass === true).length;
 }
 
 /** How many of its runs have ended, and while models judge, how many judgements were given. */

@@ -9,7 +9,9 @@ export type Summary = Evaluation['results'][number];
 export type Comparison = NonNullable<Summary['comparison']>;
 export type Result = Awaited<ReturnType<typeof api.listEvaluationResults>>['items'][number];
 type GradeSummary = Summary['graders'][number];
-type Grader = Evaluation['graders'][number];
+export type Grader = Evaluation['graders'][number];
+/** What is compared, and by what. */
+export type Compared = Pick<Evaluation, 'candidates' | 'graders' | 'primary'>;
 /** What the numbers of a grader are. */
 export type Unit = 'share' | 'score' | 'usd' | 'seconds';
 
@@ -51,31 +53,43 @@ export function changesText({ model, thinking, temperature, systemPrompt }: Cand
 
 export const nameOfGrader = ({ name, type }: Grader): string => name ?? type;
 
-/** What a candidate did by one grader, as a number from 0 to `top`; a value of null: nothing. */
+/** The one that decides. */
+export function primaryOf({ graders, primary }: Pick<Evaluation, 'graders' | 'primary'>): Grader {
+  // An evaluation has at least one grader.
+  return graders.find((grader) => nameOfGrader(grader) === primary) ?? graders[0]!;
+}
+
+/** What the numbers of a grader are, by which candidates are compared. */
+export function unitOf({ type }: Grader): Unit {
+  return UNITS[type] ?? 'share';
+}
+
+const UNITS: Partial<Record<Grader['type'], Unit>> = { cost: 'usd', time: 'seconds', model: 'score' };
+
+/** What a candidate did by one grader; a value of null: nothing. */
 export interface Measure {
   unit: Unit;
   value: number | null;
   interval: GradeSummary['interval'];
 }
 
+/** The share of items that pass, or the mean where scores decide. */
 export function measureOf({ graders }: Summary, grader: Grader): Measure {
-  const found = graders.find(({ name }) => name === nameOfGrader(grader));
-  const { passRate = null, interval = null, mean = null } = found ?? {};
-  if (passRate !== null) return { unit: 'share', value: passRate, interval };
-  return { unit: unitOfScores(grader), value: mean, interval: null };
+  const unit = unitOf(grader);
+  const { passRate = null, interval = null, mean = null } = graders.find(isOf(grader)) ?? {};
+  return unit === 'share' ? { unit, value: passRate, interval } : { unit, value: mean, interval: null };
 }
 
-/** The mean cost or time where the grader also passes or not; null: there is no other number. */
-export function meanText({ graders }: Summary, grader: Grader): string | null {
-  const found = graders.find(({ name }) => name === nameOfGrader(grader));
-  const unit = unitOfScores(grader);
-  if (found === undefined || found.passRate === null || found.mean === null || unit === 'score') return null;
-  return amountText(found.mean, unit);
+/** The share that passes, of a grader of scores that also says so; null: there is none. */
+export function passText({ graders }: Summary, grader: Grader): string | null {
+  const passRate = graders.find(isOf(grader))?.passRate ?? null;
+  return unitOf(grader) === 'share' || passRate === null ? null : `${amountText(passRate, 'share')} pass`;
 }
 
-function unitOfScores({ type }: Grader): Unit {
-  return type === 'cost' ? 'usd' : type === 'time' ? 'seconds' : 'score';
-}
+const isOf =
+  (grader: Grader) =>
+  ({ name }: GradeSummary): boolean =>
+    name === nameOfGrader(grader);
 
 /** The end of the scale on which all measures of a grader are drawn. */
 export function topOf(measures: readonly Measure[]): number {

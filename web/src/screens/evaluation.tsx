@@ -224,8 +224,8 @@ function BatchLink({ id }: { id: string }): ReactElement {
 function NoRun({ evaluation: { status, id } }: { evaluation: Evaluation }): ReactElement {
   if (status === 'ended') return <Empty>It has ended before any of its runs.</Empty>;
   return (
-    <Empty command={`npx holdfast eval show ${id}`}>
-      No run has ended yet. Items appear here, the worst first, when their runs have ended. This command shows the
+    <Empty command={`npx holdfast eval show ${id} --wait`}>
+      No run has ended yet. Items appear here, the worst first, when their runs have ended. This command waits for the
       answer in a terminal:
     </Empty>
   );
