@@ -2,6 +2,7 @@
 import type { Chapter } from './chapter.ts';
 import { chat } from './chat.ts';
 import { cronTicks } from './cron-ticks.ts';
+import { evaluation } from './evaluation.ts';
 import { fallback } from './fallback.ts';
 import { heartbeat } from './heartbeat.ts';
 import { manyMessages } from './many-messages.ts';
@@ -24,4 +25,5 @@ export const CHAPTERS: readonly Chapter[] = [
   systemEvent,
   modelRequests,
   manyMessages,
+  evaluation,
 ];

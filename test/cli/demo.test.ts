@@ -45,6 +45,7 @@ test.runIf(isLongForm())(
       'system-event',
       'model-requests',
       'many-messages',
+      'evaluation',
       'numbers',
     ]);
     expect(document.chapters.every(({ checks, proven }) => checks.length > 1 && proven !== null)).toBe(true);
