@@ -14,6 +14,7 @@ import { compaction } from './parts/compaction.ts';
 import { cronBursts } from './parts/cron-bursts.ts';
 import { dashboardBuild } from './parts/dashboard-build.ts';
 import { dashboard } from './parts/dashboard.ts';
+import { evaluations } from './parts/evaluations.ts';
 import { fairBatches } from './parts/fair-batches.ts';
 import { growth } from './parts/growth.ts';
 import { idle } from './parts/idle.ts';
@@ -57,6 +58,7 @@ const partsWith = (compared: ComparedCommits): BenchPart[] => [
   budgetsAndLimits,
   statisticsAtScale,
   fairBatches,
+  evaluations,
   scopes,
   dashboard,
   dashboardBuild,
