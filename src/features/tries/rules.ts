@@ -104,25 +104,28 @@ export function listRecorded(entries: readonly { content: readonly ContentBlock[
 type Call = Pick<ToolUseBlock, 'name' | 'input'>;
 
 /**
- * The recorded result of each of these calls, null without one: the n-th call of a name and
- * arguments has the result of the n-th that was recorded. `earlier`: the calls that the try has
- * made before them.
+ * What was recorded for each of these calls, null for none: the n-th call of a name and arguments
+ * has the n-th that was recorded. `earlier`: the calls that the try has made before them.
  */
-export function matchCalls<Recorded extends RecordedCall>(
+export function matchCalls<Recorded extends Call>(
   recorded: readonly Recorded[],
   earlier: readonly Call[],
   calls: readonly Call[],
 ): (Recorded | null)[] {
-  const all = [...earlier, ...calls];
-  return calls.map((call, index) => {
-    const before = all.slice(0, earlier.length + index).filter((one) => isSameCall(one, call)).length;
-    return recorded.filter((one) => isSameCall(one, call))[before] ?? null;
+  const recordedByKey = Map.groupBy(recorded, keyOfCall);
+  const madeByKey = new Map<string, number>();
+  const found = [...earlier, ...calls].map((call) => {
+    const key = keyOfCall(call);
+    const made = madeByKey.get(key) ?? 0;
+    madeByKey.set(key, made + 1);
+    return recordedByKey.get(key)?.[made] ?? null;
   });
+  return found.slice(earlier.length);
 }
 
-/** Whether both are of the same tool, with the same arguments in any order. */
-export function isSameCall(one: Call, other: Call): boolean {
-  return one.name === other.name && canonicalJson(one.input) === canonicalJson(other.input);
+/** One text for all calls of the same tool with the same arguments, in any order. */
+export function keyOfCall({ name, input }: Call): string {
+  return canonicalJson([name, input]);
 }
 
 /** The result of a call that a try does not make. */

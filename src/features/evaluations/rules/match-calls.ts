@@ -3,7 +3,7 @@
 import { joinText } from '../../../core/content.ts';
 import type { Entry } from '../../../core/entry.ts';
 import { cutHead } from '../../../core/text.ts';
-import { isSameCall, listRecorded, type RecordedCall } from '../../tries/rules.ts';
+import { keyOfCall, listRecorded, type RecordedCall } from '../../tries/rules.ts';
 import type { Divergence } from '../contract.ts';
 import type { RecordedStep } from './cases.ts';
 
@@ -55,7 +55,7 @@ function findOtherCall(
 ): Pick<Divergence, 'expected' | 'got'> | null {
   for (let at = 0; at < Math.max(expected.length, got.length); at += 1) {
     const [one, other] = [expected[at], got[at]];
-    if (one !== undefined && other !== undefined && isSameCall(one, other)) continue;
+    if (one !== undefined && other !== undefined && keyOfCall(one) === keyOfCall(other)) continue;
     return {
       expected: one === undefined ? null : callsText([one]),
       got: other === undefined ? null : callsText([other]),

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { buildTry, listRecorded, matchCalls } from '../../../../src/features/tries/rules.ts';
+import { processorMsOf } from '../../../servers/busy-machine.ts';
 
 const OF = { of: 'turn', tag: 'turn' };
 
@@ -74,4 +75,10 @@ test('no recorded result is given twice, and none to another call', () => {
       found.forEach((one, at) => one === null || expect({ name: one.name, input: one.input }).toEqual(calls[at]));
     }),
   );
+});
+
+test('3,000 long calls are matched within a second of a processor', () => {
+  const calls = Array.from({ length: 3_000 }, (_, at) => ({ name: 'a', input: { text: 'x'.repeat(1_000), at } }));
+  const recorded = calls.map((one, n) => ({ ...one, result: { content: String(n) } }));
+  expect(processorMsOf(() => matchCalls(recorded, calls.slice(0, 2_000), calls.slice(2_000)))).toBeLessThan(1_000);
 });
