@@ -1,7 +1,7 @@
-// Checks the text of an answer against the schema that its message has named. The validator is made
-// for each check (0.4 ms), so that a process keeps no schema of a client, and it is loaded with the
-// first.
-import type { ErrorObject } from 'ajv';
+// Checks the text of an answer against the schema that its message has named. A validator is kept as
+// long as its schema is (making one takes 0.4 ms and more), so that a process keeps no schema of a
+// client longer than it uses it. Ajv is loaded with the first check.
+import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import { isObject } from '../core/json.ts';
 import type { ResponseFormat } from '../core/response-format.ts';
 import { cutHead } from '../core/text.ts';
@@ -34,27 +34,37 @@ export async function checkOutput(said: string, { schema }: ResponseFormat): Pro
  */
 export type FaultFinder = (value: unknown, schema: Record<string, unknown>, chars: number) => string[];
 
+/** By schemas: validators that list all faults, and those that stop at the first. */
+const validators = { all: new WeakMap<object, ValidateFunction>(), first: new WeakMap<object, ValidateFunction>() };
+
 /** Loads what checks values; `findSchemaFault` has found no fault in their schemas. */
 export async function loadFaultFinder(): Promise<FaultFinder> {
-  const { Ajv } = await import('ajv');
+  const { Ajv: Validator } = await import('ajv');
   return (value, schema, chars) => {
-    const ajv = new Ajv({
-      // A long text can have millions of faults: then the first is enough.
-      allErrors: chars * JSON.stringify(schema).length <= ALL_FAULTS_SIZE_MAX,
-      strict: false,
-      // 19.99 is a multiple of 0.01, though not in binary fractions.
-      multipleOfPrecision: 9,
-      logger: false,
-      ownProperties: true,
-      validateSchema: false,
-    });
-    // A pattern of a client could run for ever on a text of a model.
-    ajv.removeKeyword('pattern');
-    ajv.removeKeyword('format');
-    const { $schema: _dialect, ...rules } = schema;
-    const fits = ajv.compile(rules);
+    // A long text can have millions of faults: then the first is enough.
+    const allErrors = chars * JSON.stringify(schema).length <= ALL_FAULTS_SIZE_MAX;
+    const made = validators[allErrors ? 'all' : 'first'];
+    const fits = made.get(schema) ?? compile(Validator, schema, allErrors);
+    made.set(schema, fits);
     return fits(value) ? [] : (fits.errors ?? []).slice(0, FAULTS_MAX).map(toWords);
   };
+}
+
+function compile(Validator: typeof Ajv, schema: Record<string, unknown>, allErrors: boolean): ValidateFunction {
+  const ajv = new Validator({
+    allErrors,
+    strict: false,
+    // 19.99 is a multiple of 0.01, though not in binary fractions.
+    multipleOfPrecision: 9,
+    logger: false,
+    ownProperties: true,
+    validateSchema: false,
+  });
+  // A pattern of a client could run for ever on a text of a model.
+  ajv.removeKeyword('pattern');
+  ajv.removeKeyword('format');
+  const { $schema: _dialect, ...rules } = schema;
+  return ajv.compile(rules);
 }
 
 /** The object that a text is, or that it has a fence around or a sentence before. */

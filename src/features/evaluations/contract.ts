@@ -19,6 +19,8 @@ export const RUN_STATUSES = ['answered', 'diverged', 'failed'] as const;
 /** The candidates of an evaluation, and its graders. */
 const CANDIDATES_MAX = 8;
 const GRADERS_MAX = 20;
+/** With those that others join. */
+const ALL_GRADERS_MAX = 100;
 const REPEATS_MAX = 20;
 /** How deep graders are composed. */
 const NESTED_MAX = 3;
@@ -60,18 +62,18 @@ const simpleGraders = [
       .describe('One text, or several of which the reply has to have all; absent: `expected` of the item'),
     ignoreCase: z.boolean().exactOptional().describe('Upper and lower case are the same'),
   }),
-  z.strictObject({
-    type: z.literal('regex').describe('The reply matches a pattern'),
-    ...graderName,
-    pattern: textMax(2_000)
-      .refine((source) => isPattern(source), 'a regular expression of JavaScript')
-      .describe('A regular expression of JavaScript that the reply has to match somewhere'),
-    flags: z
-      .string()
-      .regex(/^[imsu]*$/, 'some of i, m, s and u')
-      .exactOptional()
-      .describe('The flags of the pattern'),
-  }),
+  z
+    .strictObject({
+      type: z.literal('regex').describe('The reply matches a pattern'),
+      ...graderName,
+      pattern: textMax(2_000).describe('A regular expression of JavaScript that the reply has to match somewhere'),
+      flags: z
+        .string()
+        .regex(/^[imsu]*$/, 'some of i, m, s and u')
+        .exactOptional()
+        .describe('The flags of the pattern'),
+    })
+    .refine(isPattern, { path: ['pattern'], error: 'a regular expression of JavaScript, with flags that it can have' }),
   z.strictObject({
     type: z.literal('json').describe('The reply is JSON that fits a schema'),
     ...graderName,
@@ -175,12 +177,17 @@ export const grader = z
   .discriminatedUnion('type', [modelGrader, ...plainGraders(NESTED_MAX)])
   .describe('How a run is graded: see evaluations.md#graders') as unknown as z.ZodType<Grader>;
 
-function isPattern(source: string): boolean {
+function isPattern({ pattern, flags }: { pattern: string; flags?: string }): boolean {
   try {
-    return new RegExp(source) instanceof RegExp;
+    return new RegExp(pattern, flags) instanceof RegExp;
   } catch {
     return false;
   }
+}
+
+/** How many graders these are, with those that they join. */
+function countGraders(graders: readonly Grader[]): number {
+  return graders.reduce((sum, one) => sum + 1 + ('of' in one ? countGraders(one.of) : 0), 0);
 }
 
 /** What is changed. Nothing: what was recorded is asked again as it was. */
@@ -204,7 +211,15 @@ export const evaluationRequest = z.strictObject({
     .min(1)
     .max(CANDIDATES_MAX)
     .describe('What is compared: the first is the baseline, the others are compared with it'),
-  graders: z.array(grader).min(1).max(GRADERS_MAX).describe('How each run is graded'),
+  graders: z
+    .array(grader)
+    .min(1)
+    .max(GRADERS_MAX)
+    .refine(
+      (graders) => countGraders(graders) <= ALL_GRADERS_MAX,
+      `at most ${ALL_GRADERS_MAX} graders, with those that others join`,
+    )
+    .describe('How each run is graded'),
   primary: name.exactOptional().describe('The name of the grader that decides; absent: the first'),
   repeats: countIn(1, REPEATS_MAX)
     .exactOptional()
