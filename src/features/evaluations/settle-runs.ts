@@ -1,5 +1,6 @@
 // Settles the runs and judgements of an evaluation whose items of the batch have ended: reads what
 // their turns have done, grades the runs, and writes each once.
+import { setImmediate } from 'node:timers/promises';
 import { listToolUses } from '../../core/content.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { workOff } from '../../work-off.ts';
@@ -7,7 +8,7 @@ import { matchCalls } from '../tries/rules.ts';
 import type { Grade, Grader } from './contract.ts';
 import { gradeRun } from './grade-run.ts';
 import { placeOfName } from './rules/carried.ts';
-import { nameGrader, type GradedCase, type GradedRun } from './rules/graders.ts';
+import { nameGrader, type GradedCase, type RunFacts } from './rules/graders.ts';
 import { findDivergence } from './rules/match-calls.ts';
 import type { EvaluationSpec } from './rules/runs.ts';
 import type { OpenEvaluation } from './store/evaluations.ts';
@@ -49,7 +50,13 @@ export async function settleEnded(
       // What ends below a later portion stands after this, and is read again.
       endedTo ??= read.endedTo;
       const cases = await readComparedCases(database, datasetId, listNumbers(runs));
-      await storeRuns(database, id, await Promise.all(runs.map((run) => settleRun(run, spec, cases))));
+      const rows: EndedRow[] = [];
+      for (const run of runs) {
+        rows.push(await settleRun(run, spec, cases));
+        // Grading takes the thread of the process, which others need in between.
+        await setImmediate();
+      }
+      await storeRuns(database, id, rows);
       settled = (settled ?? 0) + runs.length;
       afterN = runs.at(-1)?.item ?? afterN;
       if (runs.length >= SETTLED_MAX) return true;
@@ -87,7 +94,7 @@ async function settleRun(
   }
   const status = hasAnswered ? statusOf(of, calls, spec) : 'failed';
   const divergence = findDivergence(of.steps, steps, status === 'answered');
-  const run: GradedRun = { status, reply, output, calls, costMicros, ms };
+  const run: RunFacts = { status, reply, output, calls, costMicros, ms };
   const grades = await gradeAll(spec.graders, run, toGradedCase(of));
   return { ...row, status, error, divergence, grades, ...gradeOfPrimary(spec, grades) };
 }
@@ -111,7 +118,7 @@ function toGradedCase({ expected, steps }: ComparedCase): GradedCase {
 }
 
 /** Those of models are filled in when they have judged. */
-async function gradeAll(graders: readonly Grader[], run: GradedRun, of: GradedCase): Promise<Grade[]> {
+async function gradeAll(graders: readonly Grader[], run: RunFacts, of: GradedCase): Promise<Grade[]> {
   return Promise.all(
     graders.map(async (grader) =>
       grader.type === 'model'

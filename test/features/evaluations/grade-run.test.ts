@@ -28,6 +28,20 @@ test('a pattern that would run for ever is cut off, and has not decided', async 
   expect(grade).toEqual({ name: 'regex', pass: null, score: null, reason: 'The pattern took more than 100 ms.' });
 });
 
+test('a pattern that was cut off twice is not tried again for other runs', async () => {
+  const grader = { type: 'regex' as const, pattern: '^(a+)+$' };
+  const slow = saying(`${'a'.repeat(60)}!`);
+  await gradeRun(grader, slow, OF);
+  expect(await gradeRun(grader, saying('aa'), OF)).toMatchObject({ pass: true });
+  await gradeRun(grader, slow, OF);
+  expect(await gradeRun(grader, saying('aa'), OF)).toEqual({
+    name: 'regex',
+    pass: null,
+    score: null,
+    reason: 'The pattern was not tried: it took more than 100 ms for other runs.',
+  });
+});
+
 test('a pattern that its flags make wrong has not decided', async () => {
   const grade = await gradeRun({ type: 'regex', pattern: '\\-', flags: 'u' }, saying('a-b'), OF);
   expect(grade).toMatchObject({ pass: null, score: null });

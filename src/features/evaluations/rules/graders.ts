@@ -1,15 +1,15 @@
-// How a run is graded by graders that need no model. A run without an answer never passes for what
-// it has not said, however graders are joined: it counts against its candidate. What a grader
-// cannot say is null, and counts for neither.
+// How a run is graded by graders that need no model. A run without an answer has not passed, whatever
+// the grader. What a grader cannot say is null, and counts for neither.
 import { canonicalJson, isObject, parseKeepingIntegers, roundedIntegers } from '../../../core/json.ts';
 import { toDollars } from '../../../core/prices.ts';
 import { changeTexts, cutHead } from '../../../core/text.ts';
 import { moneyText } from '../../../core/words.ts';
+import { keyOfCall, matchCalls } from '../../tries/rules.ts';
 import type { Grade, Grader, JoinedGrader, PlainGrader, SimpleGrader } from '../contract.ts';
 import { callText, type CallFacts } from './match-calls.ts';
 
 /** What a run has done. */
-export interface GradedRun {
+export interface RunFacts {
   status: 'answered' | 'diverged' | 'failed';
   reply: string | null;
   /** The value of its structured reply; null: it has none. */
@@ -26,12 +26,14 @@ export interface GradedCase {
   calls: readonly CallFacts[];
 }
 
+type GraderOf<Type extends SimpleGrader['type']> = Extract<SimpleGrader, { type: Type }>;
+
 /** What a grader cannot do by itself: it takes a package, or a clock. */
 export interface GradingChecks {
   /** What keeps a value, of a text of so many characters, from fitting a schema; none: it fits. */
   findFaults: (value: unknown, schema: Record<string, unknown>, chars: number) => string[];
   /** Whether a pattern matches a text, or why that is not known. */
-  findMatch: (pattern: { source: string; flags: string }, text: string) => boolean | { fault: string };
+  findMatch: (pattern: GraderOf<'regex'>, text: string) => boolean | { fault: string };
 }
 
 /** The unit of scores: a share of runs that passed, a score from 0 to 1, dollars or seconds. */
@@ -45,114 +47,88 @@ const REPLY_CHARS_MAX = 1_000_000;
 /** A reply that is nested deeper is not taken as JSON. */
 const DEPTH_MAX = 200;
 
-interface Facts {
-  run: GradedRun;
-  of: GradedCase;
-  checks: GradingChecks;
-}
-
-type Decision = Pick<Grade, 'pass' | 'score' | 'reason'>;
-
-export function applyGrader(grader: PlainGrader, facts: Facts): Grade {
-  const { reason, ...decision } = decide(grader, facts, null);
-  return { name: nameGrader(grader), ...decision, reason: cutHead(reason, REASON_CHARS_MAX) };
-}
-
-/**
- * `isNegated`: whether a `not` around it turns what it says into its opposite; null: it stands
- * alone.
- */
-function decide(grader: PlainGrader, facts: Facts, isNegated: boolean | null): Decision {
-  switch (grader.type) {
-    case 'all':
-    case 'any':
-    case 'not': {
-      const isInnerNegated = (isNegated ?? false) !== (grader.type === 'not');
-      return joinDecisions(
-        grader,
-        grader.of.map((inner) => ({ name: nameGrader(inner), ...decide(inner, facts, isInnerNegated) })),
-      );
-    }
-    case 'tools':
-      return decideTools(grader, facts);
-    case 'cost':
-    case 'time':
-      return measure(grader, facts.run, isNegated);
-    case 'equal':
-    case 'contains':
-    case 'regex':
-    case 'json':
-    case 'field': {
-      const decision = decideReply(grader, facts);
-      const { status } = facts.run;
-      if (status === 'answered' || decision.pass === null) return decision;
-      return { ...decided(isNegated ?? false), reason: NO_ANSWER[status] };
-    }
-    default:
-      return grader satisfies never;
-  }
-}
-
 const NO_ANSWER = {
   diverged: 'The run has no answer: it did something else than was recorded.',
   failed: 'The run has no answer: it failed.',
 };
 
-function decided(pass: boolean): Pick<Grade, 'pass' | 'score'> {
-  return { pass, score: pass ? 1 : 0 };
+interface Facts {
+  run: RunFacts;
+  of: GradedCase;
+  checks: GradingChecks;
 }
 
-function undecided(reason: string): Decision {
-  return { pass: null, score: null, reason };
+interface Decision {
+  /** Null: it only measures, or is not known. */
+  pass: boolean | null;
+  reason: string;
+  /** Absent: 1 if it has passed, 0 if not. */
+  score?: number;
 }
 
-// Graders that join others. `not` passes when none of its graders passes.
-
-function joinDecisions({ type }: JoinedGrader, inner: readonly Grade[]): Decision {
-  const isAll = type === 'all';
-  // One that fails decides `all`, and one that passes the others, whatever is not known.
-  const one = inner.find(({ pass }) => pass === !isAll) ?? inner.find(({ pass }) => pass === null);
-  const reason =
-    one === undefined ? `${isAll ? 'All' : 'None'} of ${inner.length} passed.` : `${one.name}: ${one.reason}`;
-  const pass = one === undefined ? isAll : one.pass;
-  if (pass === null) return undecided(reason);
-  return { ...decided(type === 'not' ? !pass : pass), reason };
+export function applyGrader(grader: PlainGrader, facts: Facts): Grade {
+  const { status } = facts.run;
+  const { pass, reason, score } = status === 'answered' ? decide(grader, facts) : decideUnanswered(grader, status);
+  return {
+    name: nameGrader(grader),
+    pass,
+    score: score ?? (pass === null ? null : Number(pass)),
+    reason: cutHead(reason, REASON_CHARS_MAX),
+  };
 }
 
-// Graders of the reply.
+/** It counts against its candidate, but what it took is not compared with what others took. */
+function decideUnanswered({ type }: PlainGrader, status: keyof typeof NO_ANSWER): Decision {
+  return { pass: type === 'cost' || type === 'time' ? null : false, reason: NO_ANSWER[status] };
+}
 
-type ReplyGrader = Exclude<SimpleGrader, { type: 'tools' | 'cost' | 'time' }>;
-type GraderOf<Type extends SimpleGrader['type']> = Extract<SimpleGrader, { type: Type }>;
-
-function decideReply(grader: ReplyGrader, facts: Facts): Decision {
+function decide(grader: PlainGrader, facts: Facts): Decision {
   switch (grader.type) {
+    case 'all':
+    case 'any':
+    case 'not':
+      return joinDecisions(grader, facts);
     case 'equal':
       return decideEqual(grader, facts);
     case 'contains':
       return decideContains(grader, facts);
-    case 'regex': {
-      const found = facts.checks.findMatch({ source: grader.pattern, flags: grader.flags ?? '' }, replyOf(facts.run));
-      if (typeof found !== 'boolean') return undecided(found.fault);
-      return {
-        ...decided(found),
-        reason: `The pattern ${showText(grader.pattern)} ${found ? 'matches' : `does not match ${showText(replyOf(facts.run))}`}.`,
-      };
-    }
-    case 'json': {
-      const value = valueOf(facts.run);
-      if (value === undefined) return notJson(facts.run);
-      const faults = facts.checks.findFaults(roundedIntegers(value), grader.schema, replyOf(facts.run).length);
-      return {
-        ...decided(faults.length === 0),
-        reason: faults.length === 0 ? 'It fits the schema.' : `It does not fit the schema: ${faults.join('; ')}.`,
-      };
-    }
+    case 'regex':
+      return decidePattern(grader, facts);
+    case 'json':
+      return decideSchema(grader, facts);
     case 'field':
       return decideField(grader, facts);
+    case 'tools':
+      return decideTools(grader, facts);
+    case 'cost':
+      return measure(toDollars(facts.run.costMicros), grader.maxUsd, { verb: 'cost', textOf: moneyText });
+    case 'time':
+      return measure(secondsOf(facts.run), grader.maxSeconds, { verb: 'took', textOf: (value) => `${value} s` });
     default:
       return grader satisfies never;
   }
 }
+
+function decided(pass: boolean, yes: string, no: string): Decision {
+  return { pass, reason: pass ? yes : no };
+}
+
+function undecided(reason: string): Decision {
+  return { pass: null, reason };
+}
+
+/** `not` passes when none of its graders passes. */
+function joinDecisions({ type, of }: JoinedGrader, facts: Facts): Decision {
+  const isAll = type === 'all';
+  const inner = of.map((grader) => ({ name: nameGrader(grader), ...decide(grader, facts) }));
+  // One that fails decides `all`, and one that passes the others, whatever is not known.
+  const one = inner.find(({ pass }) => pass === !isAll) ?? inner.find(({ pass }) => pass === null);
+  if (one === undefined) return { pass: type !== 'any', reason: `${isAll ? 'All' : 'None'} of ${of.length} passed.` };
+  const pass = type === 'not' && one.pass !== null ? !one.pass : one.pass;
+  return { pass, reason: `${one.name}: ${one.reason}` };
+}
+
+// Graders of the reply.
 
 /** A text is compared without white space at its ends; other values as JSON. */
 function decideEqual({ expected: own, ignoreCase }: GraderOf<'equal'>, { run, of }: Facts): Decision {
@@ -173,11 +149,23 @@ function decideContains({ text, ignoreCase }: GraderOf<'contains'>, { run, of }:
   const texts = [expected].flat().map((one) => (typeof one === 'string' ? one : canonicalJson(one)));
   const reply = fold(replyOf(run), ignoreCase);
   const missing = texts.filter((one) => !reply.includes(fold(one, ignoreCase)));
-  if (missing.length === 0) return { ...decided(true), reason: `It has ${texts.map(showText).join(', ')}.` };
-  return {
-    ...decided(false),
-    reason: `It does not have ${missing.map(showText).join(', ')}: ${showText(replyOf(run))}.`,
-  };
+  const [all, some] = [texts, missing].map((shown) => shown.map(showText).join(', '));
+  return decided(missing.length === 0, `It has ${all}.`, `It does not have ${some}: ${showText(replyOf(run))}.`);
+}
+
+function decidePattern(grader: GraderOf<'regex'>, { run, checks }: Facts): Decision {
+  const reply = replyOf(run);
+  const found = checks.findMatch(grader, reply);
+  if (typeof found !== 'boolean') return undecided(found.fault);
+  const pattern = `The pattern ${showText(grader.pattern)}`;
+  return decided(found, `${pattern} matches.`, `${pattern} does not match ${showText(reply)}.`);
+}
+
+function decideSchema({ schema }: GraderOf<'json'>, { run, checks }: Facts): Decision {
+  const value = valueOf(run);
+  if (value === undefined) return notJson(run);
+  const faults = checks.findFaults(roundedIntegers(value), schema, replyOf(run).length);
+  return decided(faults.length === 0, 'It fits the schema.', `It does not fit the schema: ${faults.join('; ')}.`);
 }
 
 function decideField({ path, equals, tolerance = 0 }: GraderOf<'field'>, { run, of }: Facts): Decision {
@@ -188,15 +176,12 @@ function decideField({ path, equals, tolerance = 0 }: GraderOf<'field'>, { run, 
   if (value === undefined) return notJson(run);
   const got = readPointer(value, path);
   if (got === undefined)
-    return { ...decided(false), reason: `There is no field at ${showText(path)}; expected ${show(expected)}.` };
+    return { pass: false, reason: `There is no field at ${showText(path)}; expected ${show(expected)}.` };
   return compared(canonicalJson(expected) === canonicalJson(got) || isNear(expected, got, tolerance), expected, got);
 }
 
 function compared(isEqual: boolean, expected: unknown, got: unknown): Decision {
-  return {
-    ...decided(isEqual),
-    reason: isEqual ? `It is ${show(expected)}.` : `Expected ${show(expected)}, got ${show(got)}.`,
-  };
+  return decided(isEqual, `It is ${show(expected)}.`, `Expected ${show(expected)}, got ${show(got)}.`);
 }
 
 /** A difference that is the tolerance in decimals may be a little more in binary fractions. */
@@ -218,17 +203,17 @@ function fold<Value>(value: Value, ignoreCase = false): Value {
   return ignoreCase ? (changeTexts(value, (text) => text.toLowerCase()) as Value) : value;
 }
 
-function replyOf({ status, reply }: GradedRun): string {
-  return status === 'answered' ? cutHead(reply ?? '', REPLY_CHARS_MAX) : '';
+function replyOf({ reply }: RunFacts): string {
+  return cutHead(reply ?? '', REPLY_CHARS_MAX);
 }
 
 /** The structured reply, or the JSON that the reply is; undefined: it is none. */
-function valueOf(run: GradedRun): unknown {
+function valueOf(run: RunFacts): unknown {
   return isAbsent(run.output) ? parseJson(replyOf(run)) : run.output;
 }
 
-function notJson(run: GradedRun): Decision {
-  return { ...decided(false), reason: `It is not JSON: ${showText(replyOf(run))}.` };
+function notJson(run: RunFacts): Decision {
+  return { pass: false, reason: `It is not JSON: ${showText(replyOf(run))}.` };
 }
 
 /** The value of a text that is JSON, or JSON in one fence; undefined: it is not. */
@@ -264,120 +249,102 @@ function readPointer(value: unknown, path: string): unknown {
 
 // The grader of tool calls.
 
-/** A call with one text for all equal inputs, so that many calls are compared in little time. */
-type KeyedCall = CallFacts & { key: string };
-
-interface WantedCall {
-  text: string;
-  isFitting: (call: KeyedCall) => boolean;
-}
-
 function decideTools({ calls, match = 'set' }: GraderOf<'tools'>, { run, of }: Facts): Decision {
-  const wanted = calls === undefined ? of.calls.map(exactCall) : calls.map(wantedCall);
-  const made = run.calls.map(withKey);
-  if (match === 'order') return decideOrder(wanted, made);
-  const givenTo = assignCalls(wanted.map(({ isFitting }) => made.flatMap((call, at) => (isFitting(call) ? [at] : []))));
-  const met = new Set(givenTo.values());
-  const missing = wanted.filter((_, at) => !met.has(at)).map(({ text }) => text);
-  const others = match === 'includes' ? [] : made.filter((_, at) => !givenTo.has(at)).map(callText);
-  if (missing.length + others.length === 0) return { ...decided(true), reason: madeText(wanted) };
+  const isRecorded = calls === undefined;
+  const wanted = (calls ?? of.calls).map(({ name, input = {} }) => ({ name, input }));
+  if (match === 'order') return decideOrder(wanted, run.calls, isRecorded ? isSame : isFitting);
+  const given = isRecorded ? matchCalls(wanted, [], run.calls) : assignCalls(wanted, run.calls);
+  const met = new Set(given);
+  const missing = wanted.filter((one) => !met.has(one));
+  const others = match === 'includes' ? [] : run.calls.filter((_, at) => given[at] === null);
   const parts = [...listWords('Missing', missing), ...listWords('Not expected', others)];
-  return { ...decided(false), reason: `${parts.join('. ')}.` };
+  return decided(parts.length === 0, madeText(wanted), `${parts.join('. ')}.`);
 }
 
-function withKey(call: CallFacts): KeyedCall {
-  return { ...call, key: canonicalJson(call.input) };
+function isSame(wanted: CallFacts, made: CallFacts): boolean {
+  return keyOfCall(wanted) === keyOfCall(made);
 }
 
-function exactCall(call: CallFacts): WantedCall {
-  const { name, key } = withKey(call);
-  return { text: callText(call), isFitting: (made) => made.name === name && made.key === key };
-}
-
-function wantedCall({ name, input = {} }: { name: string; input?: Record<string, unknown> }): WantedCall {
-  return { text: callText({ name, input }), isFitting: (made) => made.name === name && isPart(input, made.input) };
+function isFitting(wanted: CallFacts, made: CallFacts): boolean {
+  return wanted.name === made.name && isPart(wanted.input, made.input);
 }
 
 /** Whether a value has at least what another has; lists have as many entries. */
 function isPart(part: unknown, whole: unknown): boolean {
   if (Array.isArray(part))
     return Array.isArray(whole) && part.length === whole.length && part.every((one, at) => isPart(one, whole[at]));
-  if (!isObject(part)) return canonicalJson(part) === canonicalJson(whole);
+  if (!isObject(part)) return part === whole;
   return (
     isObject(whole) &&
     Object.entries(part).every(([name, one]) => Object.hasOwn(whole, name) && isPart(one, whole[name]))
   );
 }
 
-function decideOrder(wanted: readonly WantedCall[], calls: readonly KeyedCall[]): Decision {
-  for (let at = 0; at < Math.max(wanted.length, calls.length); at += 1) {
-    const [one, call] = [wanted[at], calls[at]];
-    if (one !== undefined && call !== undefined && one.isFitting(call)) continue;
-    const [expected, got] = [one?.text ?? 'none', call === undefined ? 'none' : callText(call)];
-    return {
-      ...decided(false),
-      reason: `Call ${at + 1}: expected ${cutHead(expected, SHOWN_CHARS_MAX)}, got ${cutHead(got, SHOWN_CHARS_MAX)}.`,
-    };
+function decideOrder(
+  wanted: readonly CallFacts[],
+  made: readonly CallFacts[],
+  isMet: (wanted: CallFacts, made: CallFacts) => boolean,
+): Decision {
+  for (let at = 0; at < Math.max(wanted.length, made.length); at += 1) {
+    const [one, call] = [wanted[at], made[at]];
+    if (one !== undefined && call !== undefined && isMet(one, call)) continue;
+    const [expected, got] = [one, call].map((each) =>
+      each === undefined ? 'none' : cutHead(callText(each), SHOWN_CHARS_MAX),
+    );
+    return { pass: false, reason: `Call ${at + 1}: expected ${expected}, got ${got}.` };
   }
-  return { ...decided(true), reason: madeText(wanted) };
-}
-
-function madeText(wanted: readonly WantedCall[]): string {
-  if (wanted.length === 0) return 'No calls were expected, and none is missing.';
-  return `It made the expected calls: ${wanted.map(({ text }) => text).join(', ')}.`;
-}
-
-function listWords(title: string, texts: readonly string[]): string[] {
-  return texts.length === 0 ? [] : [`${title}: ${cutHead(texts.join(', '), SHOWN_CHARS_MAX)}`];
+  return { pass: true, reason: madeText(wanted) };
 }
 
 /**
- * Which wanted call each call is given to, so that as many as possible have one: a call that fits
- * several must not be taken from the only one that another fits. `fitting`: the calls that fit each
- * wanted one.
+ * Which wanted call each call is given to, so that as many as possible have one; null: to none. A
+ * call that fits several must not be taken from the only one that another fits.
  */
-function assignCalls(fitting: readonly (readonly number[])[]): Map<number, number> {
-  const givenTo = new Map<number, number>();
-  const assign = (wanted: number, tried: Set<number>): boolean => {
-    const calls = fitting[wanted] ?? [];
+function assignCalls(wanted: readonly CallFacts[], made: readonly CallFacts[]): (CallFacts | null)[] {
+  const fitting = new Map(
+    wanted.map((one) => [one, made.flatMap((call, at) => (isFitting(one, call) ? [at] : []))] as const),
+  );
+  const given: (CallFacts | null)[] = made.map(() => null);
+  const assign = (one: CallFacts, tried: Set<number>): boolean => {
+    const calls = fitting.get(one) ?? [];
     const call =
-      calls.find((one) => !givenTo.has(one)) ??
-      calls.find((one) => {
-        const owner = givenTo.get(one);
-        if (owner === undefined || tried.has(one)) return false;
-        tried.add(one);
+      calls.find((at) => given[at] === null) ??
+      calls.find((at) => {
+        const owner = given[at] ?? null;
+        if (owner === null || tried.has(at)) return false;
+        tried.add(at);
         return assign(owner, tried);
       });
-    if (call !== undefined) givenTo.set(call, wanted);
+    if (call !== undefined) given[call] = one;
     return call !== undefined;
   };
-  for (const wanted of fitting.keys()) assign(wanted, new Set());
-  return givenTo;
+  for (const one of wanted) assign(one, new Set());
+  return given;
 }
 
-// Graders of what a run took. What a run without an answer took is not compared with others; where
-// a limit is joined with other graders, such a run has not kept it.
+function madeText(wanted: readonly CallFacts[]): string {
+  if (wanted.length === 0) return 'No calls were expected, and none is missing.';
+  return `It made the expected calls: ${wanted.map(callText).join(', ')}.`;
+}
 
+function listWords(title: string, calls: readonly CallFacts[]): string[] {
+  return calls.length === 0 ? [] : [`${title}: ${cutHead(calls.map(callText).join(', '), SHOWN_CHARS_MAX)}`];
+}
+
+/** Graders of what a run took; without a limit, it is only compared. */
 function measure(
-  grader: GraderOf<'cost' | 'time'>,
-  { status, costMicros, ms }: GradedRun,
-  isNegated: boolean | null,
+  score: number | null,
+  most: number | undefined,
+  { verb, textOf }: { verb: string; textOf: (value: number) => string },
 ): Decision {
-  const isCost = grader.type === 'cost';
-  const most = isCost ? grader.maxUsd : grader.maxSeconds;
-  const score = isCost ? toDollars(costMicros) : ms === null ? null : ms / 1000;
-  if (status !== 'answered')
-    return isNegated === null || most === undefined
-      ? undecided(NO_ANSWER[status])
-      : { ...decided(isNegated), reason: NO_ANSWER[status] };
-  if (score === null) return undecided(`Its ${grader.type} is not known.`);
-  const textOf = (value: number): string => (isCost ? moneyText(value) : `${value} s`);
+  if (score === null) return undecided(`What it ${verb} is not known.`);
   const limit = most === undefined ? '' : `; at most ${textOf(most)} is allowed`;
-  return {
-    pass: most === undefined ? null : score <= most,
-    score,
-    reason: `It ${isCost ? 'cost' : 'took'} ${textOf(score)}${limit}.`,
-  };
+  return { pass: most === undefined ? null : score <= most, score, reason: `It ${verb} ${textOf(score)}${limit}.` };
+}
+
+/** What a run took; null: it is not known. */
+export function secondsOf({ ms }: Pick<RunFacts, 'ms'>): number | null {
+  return ms === null ? null : ms / 1_000;
 }
 
 function show(value: unknown): string {

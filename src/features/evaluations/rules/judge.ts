@@ -4,7 +4,7 @@ import { isObject } from '../../../core/json.ts';
 import type { ResponseFormat } from '../../../core/response-format.ts';
 import { cutHead } from '../../../core/text.ts';
 import type { Grade, ModelGrader } from '../contract.ts';
-import { nameGrader, type GradedRun } from './graders.ts';
+import { nameGrader, type RunFacts } from './graders.ts';
 
 /** What is judged. */
 export interface JudgedReply {
@@ -101,7 +101,7 @@ function schemaOf(isPair: boolean): Record<string, unknown> {
 /** The grade that needs no model; null: it has to be asked. `baseline`: null for the baseline itself. */
 export function gradeUnasked(
   grader: ModelGrader,
-  { run, baseline }: Record<'run' | 'baseline', GradedRun['status'] | null>,
+  { run, baseline }: Record<'run' | 'baseline', RunFacts['status'] | null>,
 ): Grade | null {
   const name = nameGrader(grader);
   const hasAnswer = run === 'answered';

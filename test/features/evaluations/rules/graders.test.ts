@@ -1,7 +1,11 @@
 // What each grader says of a run, joined graders, and texts that try to change a verdict.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { grader as graderSchema, type PlainGrader } from '../../../../src/features/evaluations/contract.ts';
+import {
+  evaluationRequest,
+  grader as graderSchema,
+  type PlainGrader,
+} from '../../../../src/features/evaluations/contract.ts';
 import { gradeRun } from '../../../../src/features/evaluations/grade-run.ts';
 import {
   findNameFault,
@@ -9,10 +13,10 @@ import {
   nameGrader,
   unitOf,
   type GradedCase,
-  type GradedRun,
+  type RunFacts,
 } from '../../../../src/features/evaluations/rules/graders.ts';
 
-const run = (changes: Partial<GradedRun> = {}): GradedRun => ({
+const run = (changes: Partial<RunFacts> = {}): RunFacts => ({
   status: 'answered',
   reply: '',
   output: null,
@@ -204,7 +208,7 @@ describe('tools', () => {
 });
 
 describe('cost and time', () => {
-  test.each<[PlainGrader, Partial<GradedRun>, boolean | null, number | null]>([
+  test.each<[PlainGrader, Partial<RunFacts>, boolean | null, number | null]>([
     [{ type: 'cost' }, {}, null, 0.0015],
     [{ type: 'cost', maxUsd: 0.0015 }, {}, true, 0.0015],
     [{ type: 'cost', maxUsd: 0.0014 }, {}, false, 0.0015],
@@ -255,13 +259,15 @@ describe('joined graders', () => {
   });
 });
 
-const replyGrader: fc.Arbitrary<PlainGrader> = fc.constantFrom<PlainGrader>(
+const plainGrader: fc.Arbitrary<PlainGrader> = fc.constantFrom<PlainGrader>(
   { type: 'equal' },
   { type: 'equal', expected: 'a' },
   { type: 'contains', text: 'a' },
   { type: 'regex', pattern: '.*' },
   { type: 'json', schema: { type: 'object' } },
   { type: 'field', path: '/a', equals: 1 },
+  { type: 'tools' },
+  { type: 'tools', calls: [] },
 );
 const limit: fc.Arbitrary<PlainGrader> = fc.constantFrom<PlainGrader>(
   { type: 'cost', maxUsd: 1 },
@@ -273,40 +279,37 @@ const joinedOf = (of: fc.Arbitrary<PlainGrader>): fc.Arbitrary<PlainGrader> =>
     of: fc.array(of, { minLength: 1, maxLength: 3 }),
   });
 const innerGrader = fc.letrec<{ grader: PlainGrader }>((tie) => ({
-  grader: fc.oneof({ maxDepth: 2 }, replyGrader, limit, joinedOf(tie('grader'))),
+  grader: fc.oneof({ maxDepth: 2 }, plainGrader, limit, joinedOf(tie('grader'))),
 })).grader;
-const anyGrader = fc.oneof(replyGrader, joinedOf(innerGrader));
+const anyGrader = fc.oneof(plainGrader, joinedOf(innerGrader));
 
 describe('a run without an answer', () => {
-  test('has passed by no grader of its reply and no joined limit, however graders are joined', async () => {
+  test('has passed by no grader, however graders are joined, unless it only measures', async () => {
     const parts = {
       grader: anyGrader,
       status: fc.constantFrom('diverged' as const, 'failed' as const),
       reply: fc.constantFrom('a', '{"a":1}', '', null),
-      expected: fc.constantFrom('a', { a: 1 }),
+      expected: fc.constantFrom('a', { a: 1 }, null),
+      calls: fc.constantFrom([], [A1]),
     };
     await fc.assert(
-      fc.asyncProperty(fc.record(parts), async ({ grader, status, reply, expected }) => {
-        const grade = await gradeRun(grader, run({ status, reply }), caseOf({ expected }));
+      fc.asyncProperty(fc.record(parts), async ({ grader, status, reply, expected, calls }) => {
+        const grade = await gradeRun(grader, run({ status, reply, calls }), caseOf({ expected, calls }));
         expect(grade).toMatchObject({ pass: false, score: 0 });
       }),
       { numRuns: 200 },
     );
   });
 
-  test('is not graded where its item has nothing to compare with', async () => {
-    expect(await gradeRun({ type: 'equal' }, run({ status: 'failed' }), caseOf())).toMatchObject({ pass: null });
-  });
-
-  test('is graded for its calls', async () => {
-    const grader: PlainGrader = { type: 'tools', calls: [{ name: 'a' }] };
-    const diverged = run({ status: 'diverged', reply: null, calls: [A1] });
-    expect(await gradeRun(grader, diverged, caseOf())).toMatchObject({ pass: true });
-    expect(await gradeRun({ type: 'not', of: [grader] }, diverged, caseOf())).toMatchObject({ pass: false });
+  test('has not passed by its calls, not even where none were recorded', async () => {
+    const grader: PlainGrader = { type: 'tools' };
+    expect(await gradeRun(grader, run({ status: 'failed' }), caseOf())).toMatchObject({ pass: false, score: 0 });
+    const diverged = run({ status: 'diverged', calls: [A1] });
+    expect(await gradeRun(grader, diverged, caseOf({ calls: [A1] }))).toMatchObject({ pass: false, score: 0 });
   });
 
   test('says why', async () => {
-    const reasonOf = async (status: GradedRun['status']) => (await gradeRun(YES, run({ status }), caseOf())).reason;
+    const reasonOf = async (status: RunFacts['status']) => (await gradeRun(YES, run({ status }), caseOf())).reason;
     expect(await reasonOf('failed')).toBe('The run has no answer: it failed.');
     expect(await reasonOf('diverged')).toBe('The run has no answer: it did something else than was recorded.');
   });
@@ -392,6 +395,28 @@ test('a grader has its type as its name, unless it is named, and its type says i
   expect((['equal', 'model', 'cost', 'time'] as const).filter((type) => lowerIsBetter({ type }))).toEqual([
     'cost',
     'time',
+  ]);
+});
+
+test.each([
+  ['some of the flags', { pattern: 'a', flags: 'imsu' }, true],
+  ['a flag twice', { pattern: 'a', flags: 'ii' }, false],
+  ['a flag that makes a pattern wrong', { pattern: '\\-', flags: 'u' }, false],
+  ['no pattern', { pattern: '(' }, false],
+])('a pattern is accepted with its flags: %s', (_case, fields, isAccepted) => {
+  expect(graderSchema.safeParse({ type: 'regex', ...fields }).success).toBe(isAccepted);
+});
+
+test('an evaluation has at most 100 graders, with those that others join', () => {
+  const all = (count: number) => ({ type: 'all', of: Array.from({ length: count }, () => YES) });
+  const issuesOf = (count: number) => {
+    // One joins five, of which four join 19 each.
+    const graders = [{ type: 'any', of: [all(19), all(19), all(19), all(19), all(count)] }];
+    return evaluationRequest.safeParse({ dataset: 'd', candidates: [{ name: 'c' }], graders }).error?.issues;
+  };
+  expect(issuesOf(18)).toBeUndefined();
+  expect(issuesOf(19)).toMatchObject([
+    { path: ['graders'], message: 'at most 100 graders, with those that others join' },
   ]);
 });
 
