@@ -15,6 +15,7 @@ import {
   readEvaluations,
 } from '../../rows/evaluations.ts';
 import { now } from '../../rows/table.ts';
+import { evaluationRig } from './evaluation-rig.ts';
 
 const KEY = 'hf_viewer_key_of_evaluations';
 const holder = useApiRig({ keys: [{ name: 'looker', key: KEY, role: 'viewer' }] });
@@ -237,4 +238,63 @@ test('a key for a part of the service has no evaluations (G44)', async () => {
     await key.ask('DELETE', path),
   ];
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 403));
+});
+
+test('an evaluation that is paused runs on after a resume, and its results are read while it runs', async () => {
+  const { rig } = holder;
+  const evaluations = evaluationRig(rig);
+  const items = ['yes', 'no'].map((word) => ({ input: `[[reply: ${word}]]`, tags: { word } }));
+  const datasetId = await evaluations.dataset({ items });
+  const { id } = (await rig.post('/v1/evaluations', { ...asked(datasetId), repeats: 1, concurrency: 1 })).body;
+  const command = async (verb: string) => (await rig.post(`/v1/evaluations/${id}/${verb}`)).body;
+  // Its batch is made, and then started.
+  for (let at = 0; at < 2; at += 1) await evaluations.round();
+  expect(await command('pause')).toMatchObject({ status: 'paused', counts: { items: 2, runs: 4, ended: 0 } });
+  await evaluations.run(id);
+  expect(await show(id)).toMatchObject({ status: 'paused', counts: { ended: 0 }, results: [] });
+  expect(await command('resume')).toMatchObject({ status: 'running', detail: null });
+  await evaluations.batches.round();
+  await evaluations.batches.workAll();
+  await evaluations.batches.round();
+  await evaluations.round();
+  const results = async () => (await rig.get(`/v1/evaluations/${id}/results`)).body.items;
+  expect(await results()).toMatchObject([
+    { n: 1, change: 0, candidates: [{ passed: true }, { passed: null, runs: [] }] },
+  ]);
+  await evaluations.run(id);
+  const ended = await show(id);
+  expect(ended).toMatchObject({ status: 'ended', outcome: 'completed', counts: { ended: 4 } });
+  expect(ended.results).toMatchObject([
+    { name: 'now', runs: 2 },
+    { name: 'terse', runs: 2 },
+  ]);
+  // The order of equal items is that of their numbers.
+  expect(await results()).toMatchObject([
+    { n: 1, rank: 1, change: 0, input: '[[reply: yes]]', tags: { word: 'yes' } },
+    { n: 2, rank: 2, change: 0, candidates: [{ passed: false, runs: [{ status: 'answered', reply: 'no' }] }, {}] },
+  ]);
+  expect(await command('cancel')).toMatchObject({ code: 'conflict' });
+  expect(await rig.ask('DELETE', `/v1/evaluations/${id}`)).toMatchObject({ status: 200 });
+});
+
+test('a cancelled evaluation has the results of the runs that have ended', async () => {
+  const { rig } = holder;
+  const evaluations = evaluationRig(rig);
+  const datasetId = await evaluations.dataset({ items: [{ input: '[[reply: yes]]' }, { input: '[[reply: no]]' }] });
+  const { id } = (await rig.post('/v1/evaluations', { ...asked(datasetId), repeats: 1, concurrency: 1 })).body;
+  for (let at = 0; at < 2; at += 1) await evaluations.round();
+  await evaluations.batches.round();
+  await evaluations.batches.workAll();
+  expect((await rig.post(`/v1/evaluations/${id}/cancel`)).status).toBe(200);
+  await evaluations.run(id);
+  const results = [
+    { name: 'now', runs: 1 },
+    { name: 'terse', runs: 0 },
+  ];
+  expect(await show(id)).toMatchObject({
+    status: 'ended',
+    outcome: 'cancelled',
+    counts: { runs: 4, ended: 1 },
+    results,
+  });
 });
