@@ -261,7 +261,9 @@ const interval = z
 export const gradeSummary = z.strictObject({
   name: text.describe('The name of the grader'),
   passRate: amount.describe('The share of items of which most repeats have passed; null: it grades without passing'),
-  interval: interval.nullable().describe('The 95 % interval of the share (Wilson); null: there is no share'),
+  interval: interval
+    .nullable()
+    .describe('The 95 % interval of the share (Wilson); null: there is no share, or only one conversation'),
   mean: amount.describe('The mean of its scores; null: it has none'),
 });
 

@@ -8,13 +8,11 @@ export const ALPHA = 0.05;
 const Z = 1.95996;
 const Z_BY_TESTS = [Z, 2.2414, 2.39398, 2.49771, 2.57583, 2.63826, 2.69011];
 const Z_POWER = 0.84162;
-/** All 2^17 signs of so many groups, without their mirror images, take less time than flips do. */
-const ENUMERATED_MAX = 18;
 /** The distribution of whole numbers up to this sum takes at most about 0.3 s. */
 const TOTAL_MAX = 20_000;
-const FLIPS = 20_000;
-/** The signs of so many groups are flipped at once, by a table that fits into the cache of a core. */
-const TABLE_GROUPS = 11;
+/** The probability of so few groups is counted even if they are no whole numbers. */
+const FEW_MAX = 30;
+const FLIPS = 5_000;
 /** What rounding may change of a sum. */
 export const ROUNDING = 1e-9;
 /** A probability is not 0. */
@@ -53,22 +51,10 @@ export function wilson(passed: number, of: number, z = Z): Interval {
   return { from: passed === 0 ? 0 : middle - half, to: passed === of ? 1 : middle + half };
 }
 
-/** The exact test of McNemar, two-sided: the items that changed are tosses of a fair coin. */
-export function mcnemarP(better: number, worse: number): number {
-  const changed = better + worse;
-  let term = changed * -Math.LN2;
-  let tail = 0;
-  for (let at = 0; at <= Math.min(better, worse); at += 1) {
-    tail += Math.exp(term);
-    term += Math.log((changed - at) / (at + 1));
-  }
-  return Math.min(1, Math.max(P_MIN, 2 * tail));
-}
-
 /**
  * The two-sided probability that the sum of the groups is this far from 0 if each group may as well
- * have had the other sign. It is the test of McNemar if all are equally large, exact for whole
- * numbers and for few groups, and otherwise estimated.
+ * have had the other sign. It is exact for whole numbers and for groups of one size, which is the
+ * test of McNemar, nearly so for few groups, and otherwise estimated.
  */
 export function signFlipP(sums: readonly number[], flips = FLIPS): number {
   const signed = sums.filter((sum) => sum !== 0).toSorted((a, b) => Math.abs(a) - Math.abs(b));
@@ -76,61 +62,51 @@ export function signFlipP(sums: readonly number[], flips = FLIPS): number {
   const total = sumOf(sizes);
   const least = Math.abs(sumOf(signed)) - ROUNDING * total;
   if (least <= 0) return 1;
-  if (sizes[0] === sizes.at(-1)) {
-    const better = signed.filter((sum) => sum > 0).length;
-    return mcnemarP(better, sizes.length - better);
-  }
-  if (total <= TOTAL_MAX && sizes.every(Number.isInteger)) return wholeNumbersP(sizes, total, least);
-  if (sizes.length <= ENUMERATED_MAX) return enumeratedP(sizes, least);
-  return flippedP(sizes, least, flips);
+  const unit = unitOf(sizes);
+  if (total <= TOTAL_MAX * unit) return countedP(sizes, unit, least);
+  if (sizes.length > FEW_MAX) return flippedP(sizes, least, flips);
+  // With so small a unit, every sum that is as far counts in spite of rounding, and hardly any other.
+  const small = total / TOTAL_MAX;
+  return countedP(sizes, small, least - (small * sizes.length) / 2);
 }
 
-/** By the distribution of the sum of the groups whose sign is plus. */
-function wholeNumbersP(sizes: readonly number[], total: number, least: number): number {
+/** The unit in which all sizes are whole numbers; 0: none is known. */
+function unitOf(sizes: readonly number[]): number {
+  const [smallest = 0] = sizes;
+  if (smallest === sizes.at(-1)) return smallest;
+  return sizes.every(Number.isInteger) ? 1 : 0;
+}
+
+/** By the distribution of the sum of the groups whose sign is plus, in whole numbers of the unit. */
+function countedP(sizes: readonly number[], unit: number, least: number): number {
+  const wholes = sizes.map((size) => Math.round(size / unit));
+  const total = sumOf(wholes);
   const chances = new Float64Array(total + 1);
   chances[0] = 1;
   let most = 0;
-  for (const size of sizes) {
+  for (const size of wholes) {
     most += size;
     for (let at = most; at >= 0; at -= 1) {
       chances[at] = ((chances[at] ?? 0) + (at < size ? 0 : (chances[at - size] ?? 0))) / 2;
     }
   }
-  const tail = chances.subarray(Math.ceil((total + least) / 2)).reduce((sum, chance) => sum + chance, 0);
+  const tail = chances.subarray(Math.ceil((total + least / unit) / 2)).reduce((sum, chance) => sum + chance, 0);
   return Math.min(1, Math.max(P_MIN, 2 * tail));
-}
-
-/** The first sign stays: the others have a mirror image. */
-function enumeratedP([first = 0, ...rest]: readonly number[], least: number): number {
-  const all = sumsOfSigns(rest);
-  return all.reduce((count, sum) => (Math.abs(sum + first) >= least ? count + 1 : count), 0) / all.length;
 }
 
 /** The data count as one of the flips, without which p would be too small (Phipson and Smyth, 2010). */
 function flippedP(sizes: readonly number[], least: number, flips: number): number {
   const random = randomBits(sizes.length);
-  const totals = new Float64Array(flips);
-  for (let at = 0; at < sizes.length; at += TABLE_GROUPS) {
-    const table = sumsOfSigns(sizes.slice(at, at + TABLE_GROUPS));
-    for (let flip = 0; flip < flips; flip += 1) {
-      totals[flip] = (totals[flip] ?? 0) + (table[random() & (table.length - 1)] ?? 0);
+  let asFar = 1;
+  for (let flip = 0; flip < flips; flip += 1) {
+    let [sum, bits] = [0, 0];
+    for (let at = 0; at < sizes.length; at += 1) {
+      bits = at % 32 === 0 ? random() : bits >>> 1;
+      sum += (sizes[at] ?? 0) * ((bits & 1) * 2 - 1);
     }
+    if (Math.abs(sum) >= least) asFar += 1;
   }
-  return (1 + totals.reduce((count, sum) => (Math.abs(sum) >= least ? count + 1 : count), 0)) / (1 + flips);
-}
-
-/** The sums for all choices of signs. */
-function sumsOfSigns(sizes: readonly number[]): Float64Array {
-  const sums = new Float64Array(2 ** sizes.length);
-  for (const [at, size] of sizes.entries()) {
-    const known = 2 ** at;
-    for (let of = 0; of < known; of += 1) {
-      const sum = sums[of] ?? 0;
-      sums[of] = sum + size;
-      sums[of + known] = sum - size;
-    }
-  }
-  return sums;
+  return asFar / (1 + flips);
 }
 
 /** 32 random bits at a time (mulberry32). */
@@ -235,6 +211,6 @@ function quantileFor(tests: number): number {
   return Z_BY_TESTS[Math.min(tests, Z_BY_TESTS.length) - 1] ?? Z;
 }
 
-function sumOf(values: readonly number[]): number {
+export function sumOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }

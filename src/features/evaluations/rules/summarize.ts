@@ -4,30 +4,28 @@
 import { toDollars } from '../../../core/prices.ts';
 import { moneyText } from '../../../core/words.ts';
 import type { CandidateSummary } from '../contract.ts';
+import { secondsOf, type GraderUnit, type RunFacts } from './graders.ts';
 import * as statistics from './statistics.ts';
 
 type Comparison = NonNullable<CandidateSummary['comparison']>;
 
 /** A run that has ended. One that did not answer is graded too: it has not passed. */
-export interface SummaryRun {
+export interface SummaryRun extends Pick<RunFacts, 'status' | 'costMicros' | 'ms'> {
   /** The item, and its conversation. */
   n: number;
   group: string;
   /** Its index; 0: the baseline. */
   candidate: number;
   repeat: number;
-  status: 'answered' | 'diverged' | 'failed';
   /** By the index of the grader. */
   grades: readonly { pass: boolean | null; score: number | null }[];
-  costMicros: number | null;
-  ms: number | null;
 }
 
 export interface SummaryGrader {
   name: string;
   lowerIsBetter: boolean;
   /** `share`: passes decide; otherwise scores do, of which a plain one is from 0 to 1. */
-  unit: 'share' | 'score' | 'usd' | 'seconds';
+  unit: GraderUnit;
 }
 
 interface SummaryInput {
@@ -76,23 +74,23 @@ export function summarize(input: SummaryInput): CandidateSummary[] {
   const { lowerIsBetter, unit } = decides;
   const valueOf = unit === 'share' ? passOf(primary) : scoreOf(primary);
   const comparisons = compareAll(items, { lowerIsBetter, unit, valueOf }, input);
-  const costs = compareAll(items, COST, input);
-  const times = compareAll(items, TIME, input);
+  const byCost = compareAll(items, COST, input);
+  const byTime = compareAll(items, TIME, input);
   return candidates.map((name, at) => {
     const own = items.map((item) => ({ group: item.group, runs: item.runs[at] ?? [] }));
     const ended = own.flatMap((item) => item.runs);
-    const known = ended.flatMap(({ costMicros }) => costMicros ?? []);
+    const costs = ended.flatMap(({ costMicros }) => costMicros ?? []);
     return {
       name,
       runs: ended.length,
       diverged: ended.filter(({ status }) => status === 'diverged').length,
       failed: ended.filter(({ status }) => status === 'failed').length,
-      costUsd: known.length === 0 ? null : toDollars(known.reduce((sum, micros) => sum + micros, 0)),
+      costUsd: costs.length === 0 || costs.length < ended.length ? null : toDollars(statistics.sumOf(costs)),
       seconds: medianOf(ended.flatMap((run) => secondsOf(run) ?? [])),
       graders: graders.map((grader, index) => ({ name: grader.name, ...summarizeGrades(own, index) })),
       comparison: comparisons[at] ?? null,
-      cost: costs[at] ?? null,
-      time: times[at] ?? null,
+      cost: byCost[at] ?? null,
+      time: byTime[at] ?? null,
     };
   });
 }
@@ -106,7 +104,7 @@ export function mostPassed(passes: readonly (boolean | null)[]): boolean | null 
 /** The mean of the values that are known; null: none is. */
 export function meanOf(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null);
-  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length;
+  return known.length === 0 ? null : statistics.sumOf(known) / known.length;
 }
 
 /** In an order that follows from the runs alone, since rounding depends on that of terms. */
@@ -127,11 +125,13 @@ function summarizeGrades(own: readonly { group: string; runs: SummaryRun[] }[], 
     return value === null ? [] : { group, value };
   });
   const { mean, items, designEffect } = statistics.spreadOf(values);
-  // Items that depend on each other say as much as fewer that do not.
-  const alone = items / (designEffect ?? 1);
+  // Items that depend on each other say as much as fewer that do not; several of one conversation
+  // alone do not show how much they do.
+  const effect = items === 1 ? 1 : designEffect;
+  const interval = effect === null ? null : statistics.wilson((mean * items) / effect, items / effect);
   return {
     passRate: items === 0 ? null : tidy(mean),
-    interval: items === 0 ? null : tidyInterval(statistics.wilson(mean * alone, alone), 1),
+    interval: interval && tidyInterval(interval, 1),
     mean: tidyOrNull(meanOf(own.map(({ runs }) => score(runs)))),
   };
 }
@@ -296,10 +296,6 @@ function counted(items: number): string {
 
 function answered(runs: readonly SummaryRun[]): SummaryRun[] {
   return runs.filter(({ status }) => status === 'answered');
-}
-
-function secondsOf({ ms }: SummaryRun): number | null {
-  return ms === null ? null : ms / 1_000;
 }
 
 /** By a grader: 1 if most repeats have passed, otherwise 0. */

@@ -144,6 +144,9 @@ describe('passes', () => {
     };
     expect(widthOf(apart)).toBeCloseTo(0.4014, 3);
     expect(widthOf(agreeing)).toBeGreaterThan(0.6);
+    const together = apart.map((item) => ({ group: 'one', ...item }));
+    expect(summarizeRuns(runsOf(together))[0]?.graders[0]).toMatchObject({ passRate: 0.5, interval: null });
+    expect(summarizeRuns(runsOf(apart.slice(0, 1)))[0]?.graders[0]?.interval).toMatchObject({ to: 1 });
   });
 });
 
@@ -212,6 +215,11 @@ describe('scores, cost and time', () => {
     expect(candidate).toMatchObject({ runs: 8, diverged: 2, failed: 1, costUsd: 0.02503, seconds: 2 });
     expect(candidate?.comparison).toMatchObject({ worse: 3, items: 8 });
     expect(candidate?.cost).toMatchObject({ items: 5, difference: 0 });
+  });
+
+  test('the cost of runs of which one is not known is not known', () => {
+    const runs = runsOf(passItems({ both: 2 }), ({ n }) => ({ costMicros: n === 0 ? null : 10 }));
+    expect(summarizeRuns(runs)[0]).toMatchObject({ runs: 2, costUsd: null });
   });
 
   test('a baseline that costs nothing has no percent', () => {
