@@ -306,6 +306,7 @@ const STEPS: Readonly<Record<string, string>> = {
   malformed_history: FAULT,
   delivery_failed: 'Fix the receiver, then redrive the delivery.',
   delivery_expired: 'Fix the receiver, then redrive the delivery if its reply still matters.',
+  item_gone: 'Nothing is left to do: the item that this run of an evaluation asks was erased or deleted.',
   parent_gone:
     'No session is left to receive the result: read it in the turns of the subagent, then discard the letter.',
 };

@@ -18,7 +18,8 @@ export const NO_TOOLS = createToolset({ tools: [] });
 export function assembleGiven({ store }: Pick<TurnContext, 'store'>, given: GivenRequest): Assembly {
   const { messages, responseFormat, ...base } = given.request;
   const prompt = messages.at(-1);
-  if (prompt?.role !== 'user') throw new TurnFailed('no_prompt', 'The given request does not end with a prompt.');
+  if (prompt?.role !== 'user')
+    throw new TurnFailed('malformed_history', 'The given request does not end with a prompt.');
   const request = { ...base, ...(responseFormat === undefined ? {} : { responseFormat }) };
   const past = messages.slice(0, -1).map((message): InjectedMessage => ({ ...message, plugin: 'given' }));
   const injected = past.length === 0 ? null : store.snapshotCache.keep(past).snapshot;
