@@ -66,6 +66,10 @@ create table holdfast.evaluations (
   excluded integer not null default 0,
   run_count integer not null default 0,
   judgement_count integer not null default 0,
+  -- how many items of the batch of its phase are settled; up to which number all have been fed, and those that had not ended then
+  settled integer not null default 0,
+  settled_to integer not null default 0,
+  settles_later integer[] not null default '{}',
   max_cost_micros bigint,
   -- the batches that carry its runs and its judgements; each row of theirs is made once
   batch_id uuid not null,
@@ -99,7 +103,7 @@ create table holdfast.evaluation_runs (
   divergence json,
   error json,
   cost_micros bigint,
-  -- how long its turn took
+  -- how long its turn took with its waits; null: it was not asked live
   ms double precision,
   -- `Grade[]`, in the order of the graders
   grades json not null default '[]',

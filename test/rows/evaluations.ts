@@ -38,7 +38,7 @@ export const {
   {
     text: 'id datasetId status batchId judgingBatchId createdBy',
     'text?': 'name outcome detail',
-    int: 'datasetVersion itemCount excluded runCount judgementCount',
+    int: 'datasetVersion itemCount excluded runCount judgementCount settled settledTo',
     json: 'spec',
     'json?': 'results',
     'int?': 'maxCostMicros',

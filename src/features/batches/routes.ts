@@ -147,11 +147,10 @@ const getResults = defineRoute({
     },
   },
   async handle({ params, query }, { context }) {
-    const { counts } = await findBatch(context, params.id);
+    await findBatch(context, params.id);
     const { after = 0, all, format = 'holdfast' } = query;
     const body = resultLines(context.views, {
       batchId: params.id,
-      total: counts.total,
       after,
       all: all === 'true',
       format,

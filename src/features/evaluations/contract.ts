@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { THINKING_LEVELS } from '../../core/models.ts';
 import { findSchemaFault } from '../../core/response-format.ts';
+import { inputOptions } from '../../config/schema-inputs.ts';
 import { count as countIn } from '../../config/schema-scalars.ts';
 import { limitUsd } from '../../config/schema-service.ts';
 import { shownTags } from '../../contract/input-options.ts';
@@ -205,7 +206,7 @@ export const evaluationRequest = z.strictObject({
   dataset: textMax(200).describe('The name or the id of a data set'),
   version: countIn(1, 1_000_000).exactOptional().describe('The version of the data set; absent: the last'),
   split: z.enum(SPLIT_CHOICES).exactOptional().describe('Only items of this part; absent: `work`'),
-  tags: z.record(z.string(), z.string()).exactOptional().describe('Only items with these tags'),
+  tags: inputOptions.tags.describe('Only items with these tags'),
   candidates: z
     .array(candidate)
     .min(1)
@@ -293,7 +294,9 @@ const candidateSummary = z.strictObject({
   diverged: count.describe('Runs that called a tool in a way that was not recorded'),
   failed: count.describe('Runs that failed'),
   costUsd: amount.describe('What its runs cost, in US dollars; null: not known'),
-  seconds: amount.describe('How long a run took, in the middle; null: none has ended'),
+  seconds: amount.describe(
+    'How long a run took with its waits, in the middle; null: none has ended, or none was asked live',
+  ),
   graders: z.array(gradeSummary).describe('What the graders say'),
   comparison: comparison.nullable().describe('Against the baseline, by the primary grader; null: it is the baseline'),
   cost: comparison.nullable().describe('The cost of a run against the baseline; null: it is the baseline'),
@@ -378,7 +381,7 @@ export const evaluationRun = z.strictObject({
   calls: z.array(text).describe('The calls of tools that it made'),
   error: fault.describe('Why it failed; null: it did not'),
   costUsd: amount.describe('What it cost; null: not known'),
-  seconds: amount.describe('How long it took; null: not known'),
+  seconds: amount.describe('How long it took with its waits; null: not known, or it was not asked live'),
   grades: z.array(grade).describe('What each grader says of it'),
 });
 export type EvaluationRunView = z.output<typeof evaluationRun>;

@@ -1,93 +1,82 @@
 // The judgements of an evaluation: an item of a second batch for each question to a judging model, and
 // the grades that follow from its answers.
 import type { Service } from '../../kernel/use-cases/service.ts';
-import type { Grade } from './contract.ts';
-import { inputOfJudgement, listJudging, type RunPlace } from './rules/carried.ts';
-import { buildJudgements, gradeUnasked, readJudgement } from './rules/judge.ts';
+import type { Grade, ModelGrader } from './contract.ts';
+import { buildJudgements, gradeUnasked, readJudgement, type JudgedReply, type JudgedStatuses } from './rules/judge.ts';
+import { inputOfJudgement, listJudging, type RunPlace } from './rules/runs.ts';
 import { gradeOfPrimary } from './settle-runs.ts';
 import type { OpenEvaluation } from './store/evaluations.ts';
-import { BEFORE_ALL, fillGrades, readJudgedRuns, type JudgedRun, type RunKey } from './store/judgements.ts';
-import { readComparedCases, type ComparedCase } from './store/settle-runs.ts';
-import { addPortion, type CarriedItem, type UploadStep } from './store/upload-items.ts';
+import { BEFORE_ALL, fillGrades, readJudgedRuns, type JudgedRun } from './store/judgements.ts';
+import { readPages } from './store/read-pages.ts';
+import type { CarriedItem } from './store/upload-items.ts';
 
-/** Runs of one page. */
-const PAGE_RUNS = 200;
-/** At most so many questions belong to a run: two for each of 20 graders. */
-const PAGE_ASKED = 12;
+type Parts = Pick<Service, 'database'>;
 
-/** Stores the next items of the batch of judgements. */
-export function addJudgements(
-  { database }: Pick<Service, 'database'>,
+/**
+ * The questions about all runs, in their order. Each run has a number for every question that it
+ * might have, so that no number depends on what is erased meanwhile.
+ */
+export async function* listJudgements(
+  { database }: Parts,
   evaluation: OpenEvaluation,
-): Promise<UploadStep> {
-  return addPortion(database, evaluation, evaluation.judgingBatchId, async (last) => {
-    let after: RunKey = last ?? BEFORE_ALL;
-    // Runs that are not judged make no item, so a page may have none.
-    for (;;) {
-      const runs = await readJudgedRuns(database, { of: evaluation, after, limit: PAGE_ASKED });
-      const next = runs.at(-1);
-      if (next === undefined) return [];
-      const cases = await readCases({ database }, evaluation, runs);
-      const items = runs.flatMap((run) => listJudgements(run, cases.get(run.n), evaluation));
-      if (items.length > 0) return items;
-      after = next;
+  signal: AbortSignal,
+): AsyncGenerator<CarriedItem> {
+  const judging = listJudging(evaluation.spec.graders);
+  let n = 0;
+  for await (const runs of readJudgedPages({ database }, evaluation, signal)) {
+    for (const run of runs) {
+      for (const { grader, parts } of judging) {
+        const requests = isAsked(run, grader) ? buildJudgements(grader, toJudged(run, grader)) : [];
+        for (const [order, part] of parts.entries()) {
+          n += 1;
+          const request = requests[order];
+          if (request === undefined) continue;
+          const place: RunPlace = { n: run.n, candidate: run.candidate, repeat: run.repeat, part };
+          const body = inputOfJudgement(request, grader.model, { id: evaluation.id, ...place });
+          yield { n, place, agentId: run.agentId, body };
+        }
+      }
     }
-  });
+  }
 }
 
-/** The questions about a run. */
-function listJudgements(run: JudgedRun, of: ComparedCase | undefined, { id, spec }: OpenEvaluation): CarriedItem[] {
-  if (of === undefined || run.isErased) return [];
-  const { n, candidate, repeat, agentId } = run;
-  const judged = {
-    input: of.input,
-    expected: of.expected,
-    recorded: of.reply,
-    reply: run.reply,
-    baseline: run.baseline?.reply ?? null,
-  };
-  return listJudging(spec.graders)
-    .filter(({ grader }) => gradeUnasked(grader, statusesOf(run)) === null)
-    .flatMap(({ grader, parts }) =>
-      buildJudgements(grader, judged).map((request, order) => {
-        // There is a part for each question.
-        const place: RunPlace = { n, candidate, repeat, part: parts[order]! };
-        return { place, agentId, body: inputOfJudgement(request, grader.model, { id, ...place }) };
-      }),
-    );
+function readJudgedPages(
+  { database }: Parts,
+  { id }: OpenEvaluation,
+  signal?: AbortSignal,
+): AsyncGenerator<JudgedRun[]> {
+  return readPages(BEFORE_ALL, (after) => readJudgedRuns(database, id, after), signal);
 }
 
-function statusesOf({ status, baseline }: JudgedRun) {
-  return { run: status, baseline: baseline?.status ?? null };
+function isAsked(run: JudgedRun, grader: ModelGrader): boolean {
+  return run.input !== null && gradeUnasked(grader, statusesOf(run)) === null;
 }
 
-function readCases({ database }: Pick<Service, 'database'>, { datasetId }: OpenEvaluation, runs: readonly JudgedRun[]) {
-  return readComparedCases(database, datasetId, [...new Set(runs.map(({ n }) => n))]);
+function toJudged({ input, expected, recorded, reply, baselineReply }: JudgedRun, { mode }: ModelGrader): JudgedReply {
+  // A pair is compared with the reply of the baseline, and with no other.
+  const shown = mode === 'pair' ? null : recorded;
+  return { input: input ?? '', expected, recorded: shown, reply, baseline: baselineReply };
+}
+
+function statusesOf({ candidate, status, baselineStatus }: JudgedRun): JudgedStatuses {
+  return { run: status, baseline: candidate === 0 ? 'itself' : baselineStatus };
 }
 
 /** Writes the grades that judging models have given to all runs; done twice, it writes the same. */
-export async function fillJudgedGrades(
-  { database }: Pick<Service, 'database'>,
-  evaluation: OpenEvaluation,
-): Promise<void> {
+export async function fillJudgedGrades({ database }: Parts, evaluation: OpenEvaluation): Promise<void> {
   const { id, spec } = evaluation;
   const judging = listJudging(spec.graders);
   if (judging.length === 0) return;
-  let after: RunKey | undefined = BEFORE_ALL;
-  while (after !== undefined) {
-    const runs: JudgedRun[] = await readJudgedRuns(database, { of: evaluation, after, limit: PAGE_RUNS });
-    const filled = runs
-      .filter(({ isErased }) => !isErased)
-      .map((run) => {
-        const grades = run.grades.map((grade, index): Grade => {
-          const asked = judging.find((one) => one.index === index);
-          if (asked === undefined) return grade;
-          const outputs = asked.parts.map((part) => run.outputs[part]);
-          return gradeUnasked(asked.grader, statusesOf(run)) ?? readJudgement(asked.grader, outputs);
-        });
-        return { ...run, grades, ...gradeOfPrimary(spec, grades) };
+  for await (const runs of readJudgedPages({ database }, evaluation)) {
+    const filled = runs.map((run) => {
+      const grades = run.grades.map((grade, index): Grade => {
+        const asked = judging.find((one) => one.index === index);
+        if (asked === undefined) return grade;
+        const outputs = asked.parts.map((part) => run.outputs[part]);
+        return gradeUnasked(asked.grader, statusesOf(run)) ?? readJudgement(asked.grader, outputs);
       });
+      return { ...run, grades, ...gradeOfPrimary(spec, grades) };
+    });
     if (filled.length > 0) await fillGrades(database, id, filled);
-    after = runs.at(-1);
   }
 }

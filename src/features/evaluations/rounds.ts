@@ -8,33 +8,32 @@ import type { Process, ProcessPart } from '../../kernel/process-part.ts';
 import { OFTEN } from '../../kernel/queue/start-rounds.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import { workOff } from '../../work-off.ts';
-import { beginUpload, startBatch, type NewBatch } from '../batches/store/upload.ts';
-import { addJudgements, fillJudgedGrades } from './judge-runs.ts';
-import { isUpTo, listJudging, listRuns } from './rules/carried.ts';
+import { beginUpload, type NewBatch } from '../batches/store/upload.ts';
+import { fillJudgedGrades, listJudgements } from './judge-runs.ts';
 import { lowerIsBetter, nameGrader, unitOf } from './rules/graders.ts';
-import { inputOfRun } from './rules/runs.ts';
+import { inputOfRun, listJudging, listRuns } from './rules/runs.ts';
 import { summarize, type SummaryRun } from './rules/summarize.ts';
-import { settleEnded, type SettledMarks } from './settle-runs.ts';
+import { settlePortion } from './settle-runs.ts';
 import {
-  beginJudging,
-  beginRunning,
   countPart,
   endEvaluation,
   HAS_OPEN_SQL,
   readOpenEvaluations,
   type EvaluationEnd,
   type OpenEvaluation,
+  type Part,
+  type Phase,
 } from './store/evaluations.ts';
-import { BEFORE_ALL, readCountedRuns, readRunsCost, type CountedRun, type RunKey } from './store/judgements.ts';
-import { addPortion, PORTION_ITEMS, readAskedItems, type UploadStep } from './store/upload-items.ts';
+import { BEFORE_ALL, readCountedRuns, readRunsCost } from './store/judgements.ts';
+import { readPages } from './store/read-pages.ts';
+import { readAskedItems, sendItems, startPhase, type CarriedItem } from './store/upload-items.ts';
 
 export function openEvaluationRounds({ service }: Process): ProcessPart {
-  const marks: SettledMarks = new Map();
   return {
     rounds: [
       {
         work: { sql: HAS_OPEN_SQL },
-        round: (signal) => runEvaluationRound(service, marks, signal),
+        round: (signal) => runEvaluationRound(service, signal),
         pauseMs: OFTEN,
         failure: 'Round of evaluations failed; the next round retries',
       },
@@ -43,13 +42,13 @@ export function openEvaluationRounds({ service }: Process): ProcessPart {
 }
 
 /** One round; true when something changed. One that fails keeps no other from being done. */
-export async function runEvaluationRound(service: Service, marks: SettledMarks, signal: AbortSignal): Promise<boolean> {
+export async function runEvaluationRound(service: Service, signal: AbortSignal): Promise<boolean> {
   let hasChanged = false;
   let first: { fault: unknown } | undefined;
   for (const evaluation of await readOpenEvaluations(service.database)) {
     if (signal.aborted) break;
     try {
-      hasChanged = (await advance(service, evaluation, { marks, signal })) || hasChanged;
+      hasChanged = (await advance(service, evaluation, signal)) || hasChanged;
     } catch (fault) {
       first ??= { fault };
     }
@@ -58,26 +57,21 @@ export async function runEvaluationRound(service: Service, marks: SettledMarks, 
   return hasChanged;
 }
 
-interface RoundParts {
-  marks: SettledMarks;
-  signal: AbortSignal;
-}
-
 /** Does what an evaluation needs next; true when it has changed. */
-function advance(service: Service, evaluation: OpenEvaluation, parts: RoundParts): Promise<boolean> {
+function advance(service: Service, evaluation: OpenEvaluation, signal: AbortSignal): Promise<boolean> {
   switch (evaluation.status) {
     case 'preparing':
-      return prepare(service, evaluation, parts);
+      return prepare(service, evaluation, signal);
     case 'running':
     case 'judging':
-      return settle(service, evaluation, parts);
+      return settle(service, evaluation, signal);
     default:
       return evaluation.status satisfies never;
   }
 }
 
 /** Makes the batch of the runs, once all items of the version are copied. */
-async function prepare(service: Service, evaluation: OpenEvaluation, { signal }: RoundParts): Promise<boolean> {
+async function prepare(service: Service, evaluation: OpenEvaluation, signal: AbortSignal): Promise<boolean> {
   const { database } = service;
   const { spec } = evaluation;
   const part = { ...evaluation, ...spec };
@@ -85,57 +79,73 @@ async function prepare(service: Service, evaluation: OpenEvaluation, { signal }:
   const sum = (pick: (one: (typeof counted)[number]) => number): number =>
     counted.reduce((total, one) => total + pick(one), 0);
   if (sum(({ copying }) => copying) > 0) return false;
-  const itemCount = sum(({ ready }) => ready);
-  if (itemCount === 0) return fail(service, evaluation, 'No item of this part of the data set can be run.');
   if (spec.via === 'provider-batch' && counted.some(({ hasCalls }) => hasCalls))
     return fail(
       service,
       evaluation,
       'Some items have recorded calls of tools: they cannot go through batches of the provider.',
     );
-  await beginUpload(
-    database,
-    buildBatch(service, evaluation, { id: evaluation.batchId, maxCostMicros: evaluation.maxCostMicros }),
-  );
-  const limit = Math.ceil(PORTION_ITEMS / (spec.candidates.length * spec.repeats)) + 1;
-  const isWhole = await addAll(
-    () =>
-      addPortion(database, evaluation, evaluation.batchId, async (last) => {
-        const items = await readAskedItems(database, part, { fromN: last?.n ?? 0, limit });
-        return items.flatMap((item) =>
-          listRuns(item.n, spec)
-            .filter((run) => last === null || run.n > last.n || !isUpTo(run, last))
-            .map((place) => ({
-              place,
-              agentId: item.agentId,
-              // Its candidate is one of them.
-              body: inputOfRun(item, spec.candidates[place.candidate]!, { id: evaluation.id, ...place }),
-            })),
-        );
-      }),
+  const begun = await beginPhase(service, evaluation, {
+    phase: { status: 'running', itemCount: sum(({ ready }) => ready), excluded: sum(({ excluded }) => excluded) },
+    batch: { id: evaluation.batchId, maxCostMicros: evaluation.maxCostMicros },
+    items: listRunItems(service, evaluation, part),
     signal,
-  );
-  return isWhole && beginRunning(database, evaluation, { itemCount, excluded: sum(({ excluded }) => excluded) });
+  });
+  if (begun === 0) return fail(service, evaluation, 'No item of this part of the data set can be run.');
+  return begun !== null;
 }
 
-/** Stores portions of items; false: another process does it, or the round is broken off. */
-async function addAll(add: () => Promise<UploadStep>, signal: AbortSignal): Promise<boolean> {
-  let last = 'stored' as UploadStep;
-  await workOff(async () => (last = await add()) === 'stored', { signal });
-  return last === 'none';
+/** The runs of all items. Their numbers follow from those of the items, which stay when others are erased. */
+async function* listRunItems(
+  { database }: Service,
+  { id, spec }: OpenEvaluation,
+  part: Part,
+): AsyncGenerator<CarriedItem> {
+  const runsOfItem = spec.candidates.length * spec.repeats;
+  for await (const items of readPages({ n: 0 }, ({ n }) => readAskedItems(database, part, n))) {
+    for (const item of items) {
+      for (const [at, place] of listRuns(item.n, spec).entries()) {
+        // Its candidate is one of them.
+        const body = inputOfRun(item, spec.candidates[place.candidate]!, { id, ...place });
+        yield { n: (item.n - 1) * runsOfItem + at + 1, place, agentId: item.agentId, body };
+      }
+    }
+  }
+}
+
+interface BegunPhase {
+  phase: Phase;
+  batch: Pick<NewBatch, 'id' | 'maxCostMicros'>;
+  items: AsyncIterable<CarriedItem>;
+  signal: AbortSignal;
+}
+
+/**
+ * Makes the batch of a phase and begins it. Resolves with how many items it has; 0: none, so nothing
+ * has begun. Null: it was broken off, or another process does it.
+ */
+async function beginPhase(
+  service: Service,
+  evaluation: OpenEvaluation,
+  { phase, batch, items, signal }: BegunPhase,
+): Promise<number | null> {
+  const { database } = service;
+  await beginUpload(database, buildBatch(service, evaluation, { ...batch, status: phase.status }));
+  const sent = await sendItems(database, evaluation, { batchId: batch.id, items, signal });
+  return sent === null ? null : startPhase(database, evaluation, { phase, batchId: batch.id, sent });
 }
 
 /** The batch that carries the runs of an evaluation, or its judgements. */
 function buildBatch(
   { config }: Service,
   { id, name, agentId, spec, createdBy }: OpenEvaluation,
-  of: Pick<NewBatch, 'id' | 'maxCostMicros'> & { isJudging?: true },
+  of: BegunPhase['batch'] & Pick<Phase, 'status'>,
 ): NewBatch {
   const agent = isAgent(config, agentId) ? agentOf(config, agentId) : null;
   const title = `Evaluation ${name ?? id}`;
   return {
     id: of.id,
-    name: of.isJudging === true ? `${title}: judgements` : title,
+    name: of.status === 'judging' ? `${title}: judgements` : title,
     via: spec.via,
     agentId,
     model: agent === null ? '' : modelOfRef(modelRefOf(agent, agent.model) ?? agent.model).model,
@@ -155,35 +165,42 @@ function buildBatch(
   };
 }
 
-/** Starts the batch of the phase if necessary, settles what has ended, and begins the next phase after all of it. */
-async function settle(service: Service, evaluation: OpenEvaluation, { marks, signal }: RoundParts): Promise<boolean> {
-  const { database } = service;
+/** Settles what has ended, and begins the next phase after all of it. */
+async function settle(service: Service, evaluation: OpenEvaluation, signal: AbortSignal): Promise<boolean> {
   const { status, batchStatus, batchOutcome } = evaluation;
   const isJudging = status === 'judging';
   const batchId = isJudging ? evaluation.judgingBatchId : evaluation.batchId;
-  if (batchStatus === 'uploading') {
-    const itemCount = isJudging ? evaluation.judgementCount : evaluation.runCount;
-    return startBatch(database, { batchId, itemCount, idempotency: null });
-  }
-  const settled = await settleEnded(service, evaluation, { batchId, marks, signal });
-  if (settled === null) return fail(service, evaluation, `Its batch ${batchId} was deleted before it had ended.`);
-  if (batchStatus !== 'ended' || signal.aborted) return settled > 0;
+  let hasSettled = false;
+  let isThere = true;
+  await workOff(
+    async () => {
+      const settled = await settlePortion(service, evaluation, { batchId });
+      isThere = settled !== null;
+      hasSettled ||= settled !== null && settled > 0;
+      return settled !== null && settled > 0;
+    },
+    { signal },
+  );
+  if (!isThere) return fail(service, evaluation, `Its batch ${batchId} was deleted before it had ended.`);
+  if (batchStatus !== 'ended' || signal.aborted) return hasSettled;
   if (batchOutcome === 'cancelled') return end(service, evaluation, { outcome: 'cancelled', detail: null });
-  if (isJudging || listJudging(evaluation.spec.graders).length === 0)
-    return end(service, evaluation, { outcome: 'completed', detail: null });
-  return prepareJudging(service, evaluation, signal);
+  if (!isJudging && listJudging(evaluation.spec.graders).length > 0) {
+    const begun = await beginJudging(service, evaluation, signal);
+    if (begun !== 0) return begun !== null;
+  }
+  return end(service, evaluation, { outcome: 'completed', detail: null });
 }
 
-/** Makes the batch of the judgements, or ends the evaluation if there is nothing to judge. */
-async function prepareJudging(service: Service, evaluation: OpenEvaluation, signal: AbortSignal): Promise<boolean> {
-  const { database } = service;
-  const { maxCostMicros: most, judgingBatchId: id } = evaluation;
-  const left = most === null ? null : Math.max(0, most - (await readRunsCost(database, evaluation.id)));
-  await beginUpload(database, buildBatch(service, evaluation, { id, maxCostMicros: left, isJudging: true }));
-  if (!(await addAll(() => addJudgements(service, evaluation), signal))) return false;
-  const judgements = await beginJudging(database, evaluation);
-  if (judgements !== 0) return judgements !== null;
-  return end(service, evaluation, { outcome: 'completed', detail: null });
+/** Makes the batch of the judgements; see `beginPhase`. */
+async function beginJudging(service: Service, evaluation: OpenEvaluation, signal: AbortSignal): Promise<number | null> {
+  const { id, maxCostMicros: most, judgingBatchId } = evaluation;
+  const left = most === null ? null : Math.max(0, most - (await readRunsCost(service.database, id)));
+  return beginPhase(service, evaluation, {
+    phase: { status: 'judging' },
+    batch: { id: judgingBatchId, maxCostMicros: left },
+    items: listJudgements(service, evaluation, signal),
+    signal,
+  });
 }
 
 function fail({ database }: Service, evaluation: OpenEvaluation, detail: string): Promise<boolean> {
@@ -197,7 +214,7 @@ async function end(
   how: Omit<EvaluationEnd, 'results'>,
 ): Promise<boolean> {
   const { database } = service;
-  const { spec } = evaluation;
+  const { id, spec } = evaluation;
   await fillJudgedGrades(service, evaluation);
   const graders = spec.graders.map((grader) => ({
     name: nameGrader(grader),
@@ -209,23 +226,16 @@ async function end(
     graders,
     primary: graders.findIndex(({ name }) => name === spec.primary),
     effect: spec.effect,
-    runs: await readRuns(service, evaluation),
+    runs: await readRuns(service, id),
   });
   return endEvaluation(database, evaluation, { ...how, results });
 }
 
-/** Runs of one page. */
-const PAGE_RUNS = 1_000;
-
-/** All runs but those of erased items, with what statistics need, without their words. */
-async function readRuns({ database }: Service, of: OpenEvaluation): Promise<SummaryRun[]> {
+/** All runs with what statistics need, without their words. */
+async function readRuns({ database }: Service, id: string): Promise<SummaryRun[]> {
   const runs: SummaryRun[] = [];
-  let after: RunKey | undefined = BEFORE_ALL;
-  while (after !== undefined) {
-    const page: CountedRun[] = await readCountedRuns(database, { of, after, limit: PAGE_RUNS });
-    for (const run of page.filter(({ isErased }) => !isErased))
-      runs.push({ ...run, grades: run.grades.map(({ pass, score }) => ({ pass, score })) });
-    after = page.at(-1);
-  }
+  for await (const page of readPages(BEFORE_ALL, (after) => readCountedRuns(database, id, after)))
+    for (const run of page)
+      if (!run.isErased) runs.push({ ...run, grades: run.grades.map(({ pass, score }) => ({ pass, score })) });
   return runs;
 }

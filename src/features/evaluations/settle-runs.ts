@@ -3,114 +3,113 @@
 import { setImmediate } from 'node:timers/promises';
 import { listToolUses } from '../../core/content.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
-import { workOff } from '../../work-off.ts';
 import { matchCalls } from '../tries/rules.ts';
 import type { Grade, Grader } from './contract.ts';
 import { gradeRun } from './grade-run.ts';
-import { placeOfName } from './rules/carried.ts';
 import { nameGrader, type GradedCase, type RunFacts } from './rules/graders.ts';
 import { findDivergence } from './rules/match-calls.ts';
-import type { EvaluationSpec } from './rules/runs.ts';
-import type { OpenEvaluation } from './store/evaluations.ts';
+import { placeOfName, type EvaluationSpec } from './rules/runs.ts';
+import { markSettled, type OpenEvaluation } from './store/evaluations.ts';
 import {
-  readComparedCases,
+  readComparedCase,
   readEndedRuns,
-  SETTLED_MAX,
   storeRuns,
   type ComparedCase,
   type EndedRow,
   type EndedRun,
 } from './store/settle-runs.ts';
 
-/**
- * What this process has settled of a batch: everything up to an item, and when so many had ended. It
- * only saves reading: without it, all items are read.
- */
-export type SettledMarks = Map<string, { endedTo: number; ended: number }>;
+/** What a turn is said to have failed with that was not opened with the request of its run. */
+const RUN_BY_OLDER = {
+  code: 'older_worker',
+  message:
+    'A worker of an older version has run it, which does not send stored requests. Upgrade all workers, then start the evaluation again.',
+};
 
-/** Settles all that has ended; resolves with how many. Null: there is no batch. */
-export async function settleEnded(
+interface Settling {
+  batchId: string;
+  /** The most bytes of a portion; absent: the usual ones. */
+  bytesMax?: number;
+}
+
+/** Settles a portion. Resolves with how many; 0: all that have ended are settled. Null: there is no batch. */
+export async function settlePortion(
   { database }: Pick<Service, 'database'>,
-  { id, datasetId, spec, batchEnded }: OpenEvaluation,
-  { batchId, marks, signal }: { batchId: string; marks: SettledMarks; signal: AbortSignal },
+  evaluation: OpenEvaluation,
+  { batchId, bytesMax }: Settling,
 ): Promise<number | null> {
-  const mark = marks.get(batchId);
-  if (batchEnded !== null && mark?.ended === batchEnded) return 0;
-  let afterN = mark?.endedTo ?? 0;
-  let settled: number | null = 0;
-  let endedTo: number | undefined;
-  await workOff(
-    async () => {
-      const read = await readEndedRuns(database, { evaluationId: id, batchId, afterN });
-      if (read === null) {
-        settled = null;
-        return false;
-      }
-      const { runs } = read;
-      // What ends below a later portion stands after this, and is read again.
-      endedTo ??= read.endedTo;
-      const cases = await readComparedCases(database, datasetId, listNumbers(runs));
-      const rows: EndedRow[] = [];
-      for (const run of runs) {
-        rows.push(await settleRun(run, spec, cases));
-        // Grading takes the thread of the process, which others need in between.
-        await setImmediate();
-      }
-      await storeRuns(database, id, rows);
-      settled = (settled ?? 0) + runs.length;
-      afterN = runs.at(-1)?.item ?? afterN;
-      if (runs.length >= SETTLED_MAX) return true;
-      marks.set(batchId, { endedTo, ended: batchEnded ?? 0 });
-      return false;
-    },
-    { signal },
-  );
-  return settled;
+  const { id, datasetId, status } = evaluation;
+  const read = await readEndedRuns(database, evaluation, batchId, bytesMax);
+  if (read === null) return null;
+  const { runs, ...marks } = read;
+  if (runs.length === 0) {
+    await markSettled(database, evaluation, marks);
+    return 0;
+  }
+  const rows: EndedRow[] = [];
+  // One item is in memory at a time, because the results of its calls are large at times.
+  for (const [n, own] of Map.groupBy(runs, ({ name }) => placeOfName(name).n)) {
+    const of = status === 'judging' ? null : await readComparedCase(database, datasetId, n);
+    for (const run of own) {
+      rows.push(await settleRun(run, evaluation, of));
+      // Grading takes the thread of the process, which others need in between.
+      await setImmediate();
+    }
+  }
+  await storeRuns(database, id, rows);
+  return runs.length;
 }
 
-function listNumbers(runs: readonly EndedRun[]): number[] {
-  return [...new Set(runs.map(({ name }) => placeOfName(name).n))];
-}
-
+/** `of`: null for a judgement, and if there is no such item. */
 async function settleRun(
-  ended: EndedRun,
-  spec: EvaluationSpec,
-  cases: ReadonlyMap<number, ComparedCase>,
+  { name, ...ended }: EndedRun,
+  { spec }: OpenEvaluation,
+  of: ComparedCase | null,
 ): Promise<EndedRow> {
-  const { name, sessionKey, turnId, error, costMicros, ms, reply, output } = ended;
   const place = placeOfName(name);
-  const of = cases.get(place.n);
+  const { turnId, sessionKey, error, costMicros, ms } = ended;
   const done = ended.answers.map((content) => ({
     calls: listToolUses(content).map(({ name: tool, input }) => ({ name: tool, input })),
   }));
   const steps = done.filter(({ calls }) => calls.length > 0);
   const calls = steps.flatMap((step) => step.calls);
-  const row = { ...place, turnId, sessionKey, reply, output, calls, costMicros, ms };
   const hasAnswered = ended.status === 'answered' || ended.status === 'silent';
-  const isRecorded = of !== undefined && !of.isErased && place.part === 0;
-  if (!isRecorded) {
-    const status = hasAnswered ? 'answered' : 'failed';
-    return { ...row, status, error, divergence: null, grades: [], pass: null, score: null };
+  const isByOlder = hasAnswered && !ended.isGiven && (place.part > 0 || of?.hasRequest === true);
+  const hasResult = hasAnswered && !isByOlder;
+  const row = {
+    ...place,
+    turnId,
+    sessionKey,
+    reply: isByOlder ? null : ended.reply,
+    output: isByOlder ? null : ended.output,
+    calls,
+    error: isByOlder ? RUN_BY_OLDER : error,
+    costMicros,
+    ms,
+  };
+  if (of === null || of.isErased) {
+    const status = hasResult ? 'answered' : 'failed';
+    return { ...row, status, divergence: null, grades: [], pass: null, score: null };
   }
-  const status = hasAnswered ? statusOf(of, calls, spec) : 'failed';
+  const status = hasResult ? statusOf(of, done, spec) : 'failed';
   const divergence = findDivergence(of.steps, steps, status === 'answered');
-  const run: RunFacts = { status, reply, output, calls, costMicros, ms };
-  const grades = await gradeAll(spec.graders, run, toGradedCase(of));
-  return { ...row, status, error, divergence, grades, ...gradeOfPrimary(spec, grades) };
+  const grades = await gradeAll(spec.graders, { ...row, status }, toGradedCase(of));
+  return { ...row, status, divergence, grades, ...gradeOfPrimary(spec, grades) };
 }
 
-/** A run has diverged when a call had no recorded result, and the evaluation has no text for it. */
+/**
+ * A run has diverged when it ended with a call that has no recorded result, and the evaluation has no
+ * text for it. An earlier such call was not made, since its arguments were malformed.
+ */
 function statusOf(
   of: ComparedCase,
-  calls: EndedRow['calls'],
+  done: readonly Pick<EndedRow, 'calls'>[],
   { unknownCalls }: EvaluationSpec,
 ): 'answered' | 'diverged' {
-  const results = matchCalls(
-    of.steps.flatMap((step) => step.calls),
-    [],
-    calls,
-  );
-  return unknownCalls === 'diverge' && results.includes(null) ? 'diverged' : 'answered';
+  const recorded = of.steps.flatMap(({ calls }) => calls);
+  const earlier = done.slice(0, -1).flatMap(({ calls }) => calls);
+  const found = matchCalls(recorded, earlier, done.at(-1)?.calls ?? []);
+  return unknownCalls === 'diverge' && found.includes(null) ? 'diverged' : 'answered';
 }
 
 function toGradedCase({ expected, steps }: ComparedCase): GradedCase {

@@ -7,8 +7,9 @@ import { newId } from '../../ids.ts';
 import type { Service } from '../../kernel/use-cases/service.ts';
 import type { EvaluationRequest } from './contract.ts';
 import { findNameFault, nameGrader } from './rules/graders.ts';
-import type { EvaluationSpec } from './rules/runs.ts';
-import { countPart, createEvaluation, findDataset, type PartOfAgent } from './store/evaluations.ts';
+import { listJudging, type EvaluationSpec } from './rules/runs.ts';
+import { countPart, createEvaluation, type PartOfAgent } from './store/evaluations.ts';
+import { findDataset } from './views/datasets.ts';
 
 export interface NewEvaluationRequest {
   request: EvaluationRequest;
@@ -39,7 +40,7 @@ export async function startEvaluation(
 ): Promise<StartedEvaluation> {
   const { database } = service;
   const { name = null, dataset: wanted, version: asked, costCap, ...rest } = request;
-  const dataset = await findDataset(database, wanted);
+  const dataset = await findDataset(database.views, wanted);
   if (dataset === null) return { kind: 'unknown_dataset' };
   const version = asked ?? dataset.version;
   if (version > dataset.version || version === 0) {
@@ -100,7 +101,7 @@ function findNamesFault({ candidates, graders, primary }: EvaluationSpec): Evalu
 /** What keeps the items of a part from being run as is asked for; null: nothing. */
 function findPartFault(
   { config }: Pick<Service, 'config'>,
-  { split, tags, candidates, repeats, via }: EvaluationSpec,
+  { split, tags, candidates, graders, repeats, via }: EvaluationSpec,
   parts: readonly PartOfAgent[],
 ): EvaluationFault | null {
   const items = parts.reduce((sum, { ready, copying }) => sum + ready + copying, 0);
@@ -118,11 +119,20 @@ function findPartFault(
     const message = 'some items have recorded calls of tools, and "provider-batch" is for items without; use "live"';
     return { path: 'via', message };
   }
-  const runs = items * candidates.length * repeats;
   const most = config.limits.batchItems;
-  if (runs <= most) return null;
-  const message = `${items} items, ${candidates.length} candidates and ${repeats} repeats are ${runs} runs, and ${most} are allowed (limits.batchItems); ask for fewer`;
-  return { path: 'repeats', message };
+  const ofEach = `${items} items, ${candidates.length} candidates and ${repeats} repeats`;
+  const runs = items * candidates.length * repeats;
+  if (runs > most) {
+    const message = `${ofEach} are ${runs} runs, and ${most} are allowed (limits.batchItems); ask for fewer`;
+    return { path: 'repeats', message };
+  }
+  const judgements = listJudging(graders).reduce((sum, { grader, parts }) => {
+    const judged = grader.mode === 'pair' ? candidates.length - 1 : candidates.length;
+    return sum + items * judged * repeats * parts.length;
+  }, 0);
+  if (judgements <= most) return null;
+  const message = `the graders of type "model" would make ${judgements} judgements of ${ofEach}, and ${most} are allowed (limits.batchItems); ask for fewer`;
+  return { path: 'graders', message };
 }
 
 function findModelFault(

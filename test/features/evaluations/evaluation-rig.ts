@@ -2,7 +2,6 @@
 // rounds and turns happen when a test asks for them.
 import type { EvaluationRequest } from '../../../src/features/evaluations/contract.ts';
 import { runEvaluationRound } from '../../../src/features/evaluations/rounds.ts';
-import type { SettledMarks } from '../../../src/features/evaluations/settle-runs.ts';
 import { startEvaluation } from '../../../src/features/evaluations/start-evaluation.ts';
 import { newId } from '../../../src/ids.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
@@ -22,9 +21,8 @@ export function evaluationRig(rig: ApiRig, tools: Tool[] = []) {
   const { service } = rig.context;
   const batches = batchRig(rig, tools);
   const { signal } = new AbortController();
-  const marks: SettledMarks = new Map();
 
-  const round = (): Promise<boolean> => runEvaluationRound(service, marks, signal);
+  const round = (): Promise<boolean> => runEvaluationRound(service, signal);
 
   /** Has a message answered. Returns its turn. */
   async function record(session: string, text: string, more: object = {}): Promise<JsonAnswer['body']> {

@@ -81,6 +81,15 @@ test.each<[string, string, Partial<EvaluationRequest>]>([
     '2 items, 3 candidates and 20 repeats are 120 runs, and 100 are allowed',
     { repeats: 20, candidates: ['a', 'b', 'c'].map((name) => ({ name })) },
   ],
+  [
+    'graders',
+    'would make 160 judgements of 2 items, 2 candidates and 20 repeats, and 100 are allowed',
+    {
+      repeats: 20,
+      candidates: [{ name: 'a' }, { name: 'b' }],
+      graders: [{ ...judge, name: 'duel', mode: 'pair' }, judge],
+    },
+  ],
 ])('a request is refused by %s: %s', async (path, message, asked) => {
   const id = await dataset();
   expect(await start(id, asked)).toEqual({ kind: 'invalid', path, message: expect.stringContaining(message) });

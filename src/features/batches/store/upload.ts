@@ -126,13 +126,16 @@ select id from started`,
   answer: (rows) => rows.length > 0,
 });
 
+/** False: the upload no longer exists. */
 export const awaitUpload = literalQuery({
   name: 'await-batch-upload',
-  purpose: 'Wait for statements about an upload that are still under way, such as one whose connection broke.',
+  purpose:
+    'Wait for statements about an upload that are still under way, such as one whose connection broke. Answers a row when it is there.',
   locking: 'The batch.',
   text: `select id from holdfast.batches where id = $1 and status = 'uploading' for update`,
   pool: 'views',
   values: (batchId: string) => [batchId],
+  answer: (rows) => rows.length > 0,
 });
 
 export const deleteUploadRows = literalQuery({

@@ -98,6 +98,15 @@ where i.batch_id = $1 and i.n > $2 and i.n <= $3 and ($4::boolean or i.status no
   },
 });
 
+// Some numbers have no item in a batch that carries an evaluation.
+export const readLastNumber = viewQuery({
+  name: 'last-batch-item',
+  purpose: 'Read the number of the last item of a batch; 0: it has none.',
+  text: `select coalesce(max(n), 0) as last from holdfast.batch_items where batch_id = $1`,
+  values: (batchId: string) => [batchId],
+  answer: ([row]: { last: number }[]) => row?.last ?? 0,
+});
+
 const RANGE_ITEMS = 500;
 
 export type ResultFormat = 'holdfast' | 'openai';
@@ -110,17 +119,17 @@ export function resultLines(
   views: ViewDatabase,
   wanted: {
     batchId: string;
-    total: number;
     after: number;
     all: boolean;
     format: ResultFormat;
     only?: 'output' | 'errors';
   },
 ): Readable {
-  const { batchId, total, after, all, format, only } = wanted;
+  const { batchId, after, all, format, only } = wanted;
   const lineOf = format === 'openai' ? openAiLine : (result: ItemResult): object => result;
   async function* lines(): AsyncGenerator<string> {
-    for (let at = after; at < total; at += RANGE_ITEMS) {
+    const last = await readLastNumber(views, batchId);
+    for (let at = after; at < last; at += RANGE_ITEMS) {
       const read = await readResults(views, { batchId, afterN: at, toN: at + RANGE_ITEMS, all });
       const results = only === undefined ? read : read.filter(({ status }) => isGood(status) === (only === 'output'));
       if (results.length > 0) yield results.map((result) => `${JSON.stringify(lineOf(result))}\n`).join('');

@@ -98,16 +98,21 @@ function schemaOf(isPair: boolean): Record<string, unknown> {
   };
 }
 
-/** The grade that needs no model; null: it has to be asked. `baseline`: null for the baseline itself. */
-export function gradeUnasked(
-  grader: ModelGrader,
-  { run, baseline }: Record<'run' | 'baseline', RunFacts['status'] | null>,
-): Grade | null {
+/** How a run ended, and that of the baseline which it is compared with. */
+export interface JudgedStatuses {
+  run: RunFacts['status'];
+  /** `itself`: the run is of the baseline. Null: the baseline has no such run. */
+  baseline: RunFacts['status'] | 'itself' | null;
+}
+
+/** The grade that needs no model; null: it has to be asked. */
+export function gradeUnasked(grader: ModelGrader, { run, baseline }: JudgedStatuses): Grade | null {
   const name = nameGrader(grader);
   const hasAnswer = run === 'answered';
   if (grader.mode !== 'pair')
     return hasAnswer ? null : { name, pass: false, score: 0, reason: 'The run has no answer.' };
-  if (baseline === null) return { name, pass: null, score: 0.5, reason: 'It is the baseline.' };
+  if (baseline === 'itself') return { name, pass: null, score: 0.5, reason: 'It is the baseline.' };
+  if (baseline === null) return { name, pass: null, score: null, reason: 'There is no such run of the baseline.' };
   if (hasAnswer && baseline === 'answered') return null;
   if (hasAnswer) return { name, pass: null, score: 1, reason: 'The run of the baseline has no answer.' };
   if (baseline === 'answered') return { name, pass: null, score: 0, reason: 'The run has no answer.' };

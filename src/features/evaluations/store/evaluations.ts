@@ -1,7 +1,6 @@
 // Evaluations as rows: one is stored with its request, goes from phase to phase, and ends with its
 // results. A change of phase is one statement that does nothing when another process was first.
 import type { BatchOutcome, BatchStatus } from '../../batches/rules/batch.ts';
-import { isUuid } from '../../../core/ids.ts';
 import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 import type { CandidateSummary } from '../contract.ts';
@@ -22,16 +21,6 @@ export const IN_PART_SQL = `i.dataset_id = $datasetId::uuid and i.version <= $ve
 export function partValues({ datasetId, version, split, tags }: Part): object {
   return { datasetId, version, split, tags: tags === undefined ? null : JSON.stringify(tags) };
 }
-
-/** Null: there is no such data set. */
-export const findDataset = literalQuery({
-  name: 'find-evaluated-dataset',
-  purpose: 'Read a data set by its name or its id.',
-  pool: 'views',
-  text: `select d.id, d.name, d.version from holdfast.datasets d where d.name = $name or d.id = $id::uuid`,
-  values: (nameOrId: string) => ({ name: nameOrId, id: isUuid(nameOrId) ? nameOrId : null }),
-  answer: ([found]: { id: string; name: string; version: number }[]) => found ?? null,
-});
 
 /** The items of a part that are asked of one agent. */
 export interface PartOfAgent {
@@ -94,8 +83,18 @@ select id from of`,
   answer: (rows) => rows.length > 0,
 });
 
+/** What of the batch of a phase is settled. */
+export interface SettledMarks {
+  /** How many items. */
+  settled: number;
+  /** All items up to this one have been fed. */
+  settledTo: number;
+  /** The items that have been fed and have not ended. */
+  settlesLater: number[];
+}
+
 /** An evaluation that has not ended, with the batch of its phase. */
-export interface OpenEvaluation {
+export interface OpenEvaluation extends Omit<SettledMarks, 'settled'> {
   id: string;
   name: string | null;
   status: 'preparing' | 'running' | 'judging';
@@ -107,73 +106,66 @@ export interface OpenEvaluation {
   maxCostMicros: number | null;
   batchId: string;
   judgingBatchId: string;
-  runCount: number;
-  judgementCount: number;
   createdBy: string;
   /** Null: there is no batch. */
   batchStatus: BatchStatus | null;
   batchOutcome: BatchOutcome | null;
-  /** How many items of it have ended. */
-  batchEnded: number | null;
 }
 
-const ENDED_SQL = 'b.answered + b.silent + b.failed + b.cancelled + b.expired';
+/** SQL of how many items of the batch `b` have ended. */
+export const ENDED_SQL = '(b.answered + b.silent + b.failed + b.cancelled + b.expired)';
 
 const WITH_BATCH_SQL = `holdfast.evaluations e
 left join holdfast.batches b on b.id = case e.status when 'judging' then e.judging_batch_id else e.batch_id end`;
 
 /**
- * SQL of whether a round may change an evaluation. One that is paused changes only when something
- * of it has ended that is not settled.
+ * SQL of whether a round may change the evaluation `e` with its batch `b`: it is being prepared, an
+ * item of its batch has ended that is not settled, or all of them have.
  */
-export const HAS_OPEN_SQL = `exists (select from ${WITH_BATCH_SQL}
-  where e.status <> 'ended' and (b.id is null or b.status <> 'paused'
-    or b.in_flight > 0 or ${ENDED_SQL} > (
-      select count(*) from holdfast.evaluation_runs r where r.evaluation_id = e.id and (r.part > 0) = (e.status = 'judging'))))`;
+const MAY_CHANGE_SQL = `e.status <> 'ended' and (b.id is null or b.status in ('uploading', 'ended') or ${ENDED_SQL} <> e.settled)`;
+
+export const HAS_OPEN_SQL = `exists (select from ${WITH_BATCH_SQL} where ${MAY_CHANGE_SQL})`;
 
 export const readOpenEvaluations = literalQuery({
   name: 'open-evaluations',
-  purpose: 'Read the evaluations that have not ended, with the batch of their phase.',
+  purpose: 'Read the evaluations that a round may change, with the batch of their phase.',
   text: `select e.id, e.name, e.status, e.spec, e.dataset_id as "datasetId", e.dataset_version as version, coalesce(d.agent_id, 'main') as "agentId",
-  e.max_cost_micros::float8 as "maxCostMicros", e.batch_id as "batchId", e.judging_batch_id as "judgingBatchId", e.run_count as "runCount",
-  e.judgement_count as "judgementCount", e.created_by as "createdBy", b.status as "batchStatus", b.outcome as "batchOutcome",
-  ${ENDED_SQL} as "batchEnded"
+  e.max_cost_micros::float8 as "maxCostMicros", e.batch_id as "batchId", e.judging_batch_id as "judgingBatchId",
+  e.created_by as "createdBy", e.settled_to as "settledTo", e.settles_later as "settlesLater", b.status as "batchStatus", b.outcome as "batchOutcome"
 from ${WITH_BATCH_SQL} left join holdfast.datasets d on d.id = e.dataset_id
-where e.status <> 'ended' order by e.id`,
+where ${MAY_CHANGE_SQL} order by e.id`,
   answer: (rows: OpenEvaluation[]) => rows,
 });
 
-/** False: its items are not all there, as when the upload was deleted meanwhile, or it is in another phase. */
-export const beginRunning = literalQuery({
-  name: 'begin-evaluation-runs',
-  purpose: 'Let an evaluation run whose batch has an item for each of its runs. Answers a row when it did.',
+/** A phase that carries items, and what is counted for people when it begins. */
+export type Phase = { status: 'running'; itemCount: number; excluded: number } | { status: 'judging' };
+
+/** False: it is in another phase. */
+export const enterPhase = literalQuery({
+  name: 'enter-evaluation-phase',
+  purpose: 'Let an evaluation go on to its next phase. Answers a row when it did.',
   locking: 'The evaluation.',
-  text: `update holdfast.evaluations e
-set status = 'running', item_count = $itemCount, excluded = $excluded, run_count = uploaded.items
-from (select count(*)::int as items, max(i.n) as last from holdfast.batch_items i where i.batch_id = $batchId) as uploaded
-where e.id = $id and e.status = 'preparing' and uploaded.items = uploaded.last
-returning e.id`,
-  values: ({ id, batchId }: OpenEvaluation, counts: { itemCount: number; excluded: number }) => ({
+  text: `update holdfast.evaluations e set status = $to, settled = 0, settled_to = 0, settles_later = '{}',
+  item_count = coalesce($itemCount, e.item_count), excluded = coalesce($excluded, e.excluded),
+  run_count = coalesce($runCount, e.run_count), judgement_count = coalesce($judgementCount, e.judgement_count)
+where e.id = $id and e.status = $from returning e.id`,
+  values: ({ id, status }: OpenEvaluation, phase: Phase, carried: number) => ({
     id,
-    batchId,
-    ...counts,
+    from: status,
+    to: phase.status,
+    ...(phase.status === 'running' ? { ...phase, runCount: carried } : { judgementCount: carried }),
   }),
   answer: (rows) => rows.length > 0,
 });
 
-/** Resolves with how many there are; null: its items are not all there, or it is in another phase. */
-export const beginJudging = literalQuery({
-  name: 'begin-evaluation-judgements',
-  purpose:
-    'Let the judgements of an evaluation begin whose batch has an item for each, if there are any. Answers how many.',
+/** Notes what is settled; see `readEndedRuns`. */
+export const markSettled = literalQuery({
+  name: 'mark-settled-evaluation',
+  purpose: 'Note which items of the batch of a phase are settled.',
   locking: 'The evaluation.',
-  text: `update holdfast.evaluations e
-set status = case when uploaded.items = 0 then e.status else 'judging' end, judgement_count = uploaded.items
-from (select count(*)::int as items, coalesce(max(i.n), 0) as last from holdfast.batch_items i where i.batch_id = $judgingBatchId) as uploaded
-where e.id = $id and e.status = 'running' and uploaded.items = uploaded.last
-returning e.judgement_count as judgements`,
-  values: ({ id, judgingBatchId }: OpenEvaluation) => ({ id, judgingBatchId }),
-  answer: ([row]: { judgements: number }[]) => row?.judgements ?? null,
+  text: `update holdfast.evaluations e set settled = $settled, settled_to = $settledTo, settles_later = $settlesLater
+where e.id = $id and e.status = $status and e.settled <> $settled`,
+  values: ({ id, status }: OpenEvaluation, marks: SettledMarks) => ({ ...marks, id, status }),
 });
 
 export interface EvaluationEnd {

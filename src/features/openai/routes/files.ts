@@ -148,7 +148,6 @@ const getContent = defineRoute({
         ? Readable.from(readFileParts(context.views, found.id), { objectMode: false })
         : resultLines(context.views, {
             batchId: found.id,
-            total: batch.batch?.total ?? 0,
             after: 0,
             all: false,
             format: 'openai',

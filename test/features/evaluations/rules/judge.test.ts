@@ -9,6 +9,7 @@ import {
   gradeUnasked,
   readJudgement,
   type JudgedReply,
+  type JudgedStatuses,
 } from '../../../../src/features/evaluations/rules/judge.ts';
 
 const SINGLE: ModelGrader = { type: 'model', rubric: 'It names the city.' };
@@ -225,13 +226,15 @@ test('reasons are bounded', () => {
     expect(grade.reason.length).toBeLessThanOrEqual(1_000);
 });
 
-test.each<[string, ModelGrader, 'answered' | 'failed' | 'diverged', 'answered' | 'failed' | null, object | null]>([
-  ['a reply', SINGLE, 'answered', null, null],
+test.each<[string, ModelGrader, JudgedStatuses['run'], JudgedStatuses['baseline'], object | null]>([
+  ['a reply', SINGLE, 'answered', 'itself', null],
   ['no reply', SINGLE, 'failed', null, { pass: false, score: 0 }],
   ['a run that diverged', SINGLE, 'diverged', 'answered', { pass: false, score: 0 }],
   ['a pair', PAIR, 'answered', 'answered', null],
-  ['the baseline of a pair', PAIR, 'answered', null, { pass: null, score: 0.5 }],
-  ['a failed baseline of a pair', PAIR, 'failed', null, { pass: null, score: 0.5 }],
+  ['the baseline of a pair', PAIR, 'answered', 'itself', { pass: null, score: 0.5 }],
+  ['a failed baseline of a pair', PAIR, 'failed', 'itself', { pass: null, score: 0.5 }],
+  ['a pair whose baseline was not run', PAIR, 'answered', null, { pass: null, score: null }],
+  ['a run that failed and whose baseline was not run', PAIR, 'failed', null, { pass: null, score: null }],
   ['a pair without the reply of the candidate', PAIR, 'diverged', 'answered', { pass: null, score: 0 }],
   ['a pair without that of the baseline', PAIR, 'answered', 'failed', { pass: null, score: 1 }],
   ['a pair without replies', PAIR, 'failed', 'failed', { pass: null, score: 0.5 }],
