@@ -271,5 +271,5 @@ test('a request that cannot be made ends the turn with the reason', async () => 
   await worker.run('replay-last');
   worker.stop();
   const [turn] = await readTurns(rig, { id: await lastTurn('replay-last') }, 'status', 'code');
-  expect(turn).toMatchObject({ status: 'failed', code: 'no_prompt' });
+  expect(turn).toMatchObject({ status: 'failed', code: 'malformed_history' });
 });
