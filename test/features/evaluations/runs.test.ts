@@ -106,6 +106,17 @@ test('a run whose call was not recorded ends there, and says where and how it di
   ]);
 });
 
+test('a run whose call had malformed arguments goes on, and has answered', async () => {
+  const rig = rigOf();
+  const text =
+    'Go. [[for: claude-haiku-4-5]] [[malformed]] [[tool: count {"n":1}]] [[tool: count {"n":2}]] [[reply: done]] [[for: others]] [[tool: count {"n":1}]] [[tool: count {"n":2}]] [[reply: done]]';
+  const turn = await rig.record('malformed', text);
+  const candidates = [{ name: 'now' }, { name: 'small', model: 'anthropic/claude-haiku-4-5' }];
+  const evaluation = await rig.run(await rig.start(await rig.copies(turn), { candidates }));
+  const [, run] = await rig.runs(evaluation.id);
+  expect(run).toMatchObject({ status: 'answered', reply: 'done', pass: true, divergence: { step: 1, kind: 'call' } });
+});
+
 test('a run of a turn that one of its calls has ended ends with that call', async () => {
   const rig = rigOf();
   const turn = await rig.record('leaves', 'Go. [[tool: count {}]] [[tool: leave {}]] [[reply: never]]');
