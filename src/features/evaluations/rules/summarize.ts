@@ -54,16 +54,14 @@ interface Measure extends Omit<SummaryGrader, 'name'> {
 
 const TWO_DIGITS = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 2 });
 
-const COST: Measure = {
-  lowerIsBetter: true,
-  unit: 'usd',
-  valueOf: (runs) => meanOf(answered(runs).map(({ costMicros }) => toDollars(costMicros))),
-};
-const TIME: Measure = {
-  lowerIsBetter: true,
-  unit: 'seconds',
-  valueOf: (runs) => meanOf(answered(runs).map(secondsOf)),
-};
+const COST = measureOf('usd', ({ costMicros }) => toDollars(costMicros));
+const TIME = measureOf('seconds', secondsOf);
+
+/** Of runs that answered: what the others took is not compared. */
+function measureOf(unit: 'usd' | 'seconds', read: (run: SummaryRun) => number | null): Measure {
+  const valueOf: ValueOf = (runs) => meanOf(runs.filter(({ status }) => status === 'answered').map(read));
+  return { lowerIsBetter: true, unit, valueOf };
+}
 
 /** By candidates. A comparison leaves out items that were not graded for both. */
 export function summarize(input: SummaryInput): CandidateSummary[] {
@@ -144,17 +142,14 @@ function compareAll(
 ): (Comparison | null)[] {
   const compared = candidates.slice(1).map((_, at) => {
     const pairs = pairItems(items, valueOf, at + 1);
-    return { pairs, spread: statistics.spreadOf(pairs), baseline: meanOf(pairs.map(({ before }) => before)) ?? 0 };
+    const spread = statistics.spreadOf(pairs);
+    const p = pairs.length === 0 ? null : statistics.signFlipP(spread.sums);
+    return { pairs, spread, p, baseline: meanOf(pairs.map(({ before }) => before)) ?? 0 };
   });
-  const ps = compared.map(({ spread }) => (spread.items === 0 ? null : statistics.signFlipP(spread.sums)));
+  const ps = compared.map(({ p }) => p);
   const adjusted = statistics.holm(ps);
   const family = { unit, lowerIsBetter, effect, tests: Math.max(1, ps.filter((p) => p !== null).length) };
-  return [
-    null,
-    ...compared.map((one, at) =>
-      toComparison({ ...family, ...one, p: ps[at] ?? null, adjustedP: adjusted[at] ?? null }),
-    ),
-  ];
+  return [null, ...compared.map((one, at) => toComparison({ ...family, ...one, adjustedP: adjusted[at] ?? null }))];
 }
 
 interface ItemPair extends statistics.GroupedValue {
@@ -292,10 +287,6 @@ function about(value: number): string {
 
 function counted(items: number): string {
   return items === 1 ? '1 item' : `${items.toLocaleString('en-US')} items`;
-}
-
-function answered(runs: readonly SummaryRun[]): SummaryRun[] {
-  return runs.filter(({ status }) => status === 'answered');
 }
 
 /** By a grader: 1 if most repeats have passed, otherwise 0. */
