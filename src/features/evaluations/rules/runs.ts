@@ -18,7 +18,7 @@ export type EvaluationSpec = Omit<EvaluationRequest, 'name' | 'dataset' | 'versi
   >;
 
 /** The tag by which the turns of an evaluation are found. */
-export const EVALUATION_TAG = 'evaluation';
+const EVALUATION_TAG = 'evaluation';
 
 /** A run of an evaluation, or with a part from 1 on a judgement of it. */
 export type RunPlace = Omit<EvaluationRef, 'id'>;
