@@ -3,14 +3,14 @@
 import { createContext, Script, type Context } from 'node:vm';
 import { loadFaultFinder } from '../../model/check-output.ts';
 import type { Grade, PlainGrader } from './contract.ts';
-import { applyGrader, type GradedCase, type GradingChecks, type RunFacts } from './rules/graders.ts';
+import { applyGrader, type GradedCase, type GradingChecks, type RunToGrade } from './rules/graders.ts';
 
 const PATTERN_MS_MAX = 100;
 /** A pattern that was cut off so often is not tried again, since it keeps all else waiting. */
 const CUT_OFFS_MAX = 2;
 const TRIES_MAX = 5;
 
-export async function gradeRun(grader: PlainGrader, run: RunFacts, of: GradedCase): Promise<Grade> {
+export async function gradeRun(grader: PlainGrader, run: RunToGrade, of: GradedCase): Promise<Grade> {
   return applyGrader(grader, { run, of, checks: { findFaults: await loadFaultFinder(), findMatch } });
 }
 

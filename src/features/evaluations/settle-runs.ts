@@ -6,7 +6,7 @@ import type { Service } from '../../kernel/use-cases/service.ts';
 import { matchCalls } from '../tries/rules.ts';
 import type { Grade, Grader } from './contract.ts';
 import { gradeRun } from './grade-run.ts';
-import { nameGrader, type GradedCase, type RunFacts } from './rules/graders.ts';
+import { nameGrader, type GradedCase, type RunToGrade } from './rules/graders.ts';
 import { findDivergence } from './rules/match-calls.ts';
 import { placeOfName, type EvaluationSpec } from './rules/runs.ts';
 import { markSettled, type OpenEvaluation } from './store/evaluations.ts';
@@ -117,7 +117,7 @@ function toGradedCase({ expected, steps }: ComparedCase): GradedCase {
 }
 
 /** Those of models are filled in when they have judged. */
-async function gradeAll(graders: readonly Grader[], run: RunFacts, of: GradedCase): Promise<Grade[]> {
+async function gradeAll(graders: readonly Grader[], run: RunToGrade, of: GradedCase): Promise<Grade[]> {
   return Promise.all(
     graders.map(async (grader) =>
       grader.type === 'model'

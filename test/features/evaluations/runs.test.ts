@@ -4,7 +4,7 @@ import type { Tool } from '../../../src/tools/tool.ts';
 import { useApiRig } from '../../api/use-api-rig.ts';
 import { readModelCalls } from '../../rows/calls.ts';
 import { readDeadLetters } from '../../rows/dead-letters.ts';
-import { changeBatchItems, readBatches, readBatchItems, removeBatchItems } from '../../rows/batches.ts';
+import { changeBatches, changeBatchItems, readBatches, readBatchItems, removeBatchItems } from '../../rows/batches.ts';
 import {
   changeDatasetItems,
   changeEvaluations,
@@ -311,6 +311,7 @@ test('items are stored on after one that an erasure has emptied', async () => {
   await removeBatchItems(holder.rig, { batchId, n: 3 });
   await changeBatchItems(holder.rig, { batchId, n: 2 }, { customId: null, body: {} });
   await changeDatasetItems(holder.rig, { datasetId: evaluation!.datasetId, n: 2 }, { state: 'erased', input: null });
+  await changeBatches(holder.rig, { id: batchId }, { status: 'uploading' });
   await changeEvaluations(holder.rig, { id }, { status: 'preparing' });
   await rig.round();
   expect((await readEvaluations(holder.rig, { id }, 'status', 'runCount'))[0]).toEqual({

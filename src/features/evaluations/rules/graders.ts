@@ -9,7 +9,7 @@ import type { Grade, Grader, JoinedGrader, PlainGrader, SimpleGrader } from '../
 import { callText, type CallFacts } from './match-calls.ts';
 
 /** What a run has done. */
-export interface RunFacts {
+export interface RunToGrade {
   status: 'answered' | 'diverged' | 'failed';
   reply: string | null;
   /** The value of its structured reply; null: it has none. */
@@ -53,7 +53,7 @@ const NO_ANSWER = {
 };
 
 interface Facts {
-  run: RunFacts;
+  run: RunToGrade;
   of: GradedCase;
   checks: GradingChecks;
 }
@@ -203,16 +203,16 @@ function fold<Value>(value: Value, ignoreCase = false): Value {
   return ignoreCase ? (changeTexts(value, (text) => text.toLowerCase()) as Value) : value;
 }
 
-function replyOf({ reply }: RunFacts): string {
+function replyOf({ reply }: RunToGrade): string {
   return cutHead(reply ?? '', REPLY_CHARS_MAX);
 }
 
 /** The structured reply, or the JSON that the reply is; undefined: it is none. */
-function valueOf(run: RunFacts): unknown {
+function valueOf(run: RunToGrade): unknown {
   return isAbsent(run.output) ? parseJson(replyOf(run)) : run.output;
 }
 
-function notJson(run: RunFacts): Decision {
+function notJson(run: RunToGrade): Decision {
   return { pass: false, reason: `It is not JSON: ${showText(replyOf(run))}.` };
 }
 
@@ -343,7 +343,7 @@ function measure(
 }
 
 /** What a run took; null: it is not known. */
-export function secondsOf({ ms }: Pick<RunFacts, 'ms'>): number | null {
+export function secondsOf({ ms }: Pick<RunToGrade, 'ms'>): number | null {
   return ms === null ? null : ms / 1_000;
 }
 

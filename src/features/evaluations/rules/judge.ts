@@ -4,7 +4,7 @@ import { isObject } from '../../../core/json.ts';
 import type { ResponseFormat } from '../../../core/response-format.ts';
 import { cutHead } from '../../../core/text.ts';
 import type { Grade, ModelGrader } from '../contract.ts';
-import { nameGrader, type RunFacts } from './graders.ts';
+import { nameGrader, type RunToGrade } from './graders.ts';
 
 /** What is judged. */
 export interface JudgedReply {
@@ -100,9 +100,9 @@ function schemaOf(isPair: boolean): Record<string, unknown> {
 
 /** How a run ended, and that of the baseline which it is compared with. */
 export interface JudgedStatuses {
-  run: RunFacts['status'];
+  run: RunToGrade['status'];
   /** `itself`: the run is of the baseline. Null: the baseline has no such run. */
-  baseline: RunFacts['status'] | 'itself' | null;
+  baseline: RunToGrade['status'] | 'itself' | null;
 }
 
 /** The grade that needs no model; null: it has to be asked. */

@@ -4,13 +4,13 @@
 import { toDollars } from '../../../core/prices.ts';
 import { moneyText } from '../../../core/words.ts';
 import type { CandidateSummary } from '../contract.ts';
-import { secondsOf, type GraderUnit, type RunFacts } from './graders.ts';
+import { secondsOf, type GraderUnit, type RunToGrade } from './graders.ts';
 import * as statistics from './statistics.ts';
 
 type Comparison = NonNullable<CandidateSummary['comparison']>;
 
 /** A run that has ended. One that did not answer is graded too: it has not passed. */
-export interface SummaryRun extends Pick<RunFacts, 'status' | 'costMicros' | 'ms'> {
+export interface SummaryRun extends Pick<RunToGrade, 'status' | 'costMicros' | 'ms'> {
   /** The item, and its conversation. */
   n: number;
   group: string;

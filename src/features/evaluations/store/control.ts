@@ -4,7 +4,7 @@ import { keyedSql, type KeyedRequest } from '../../../database/idempotency.ts';
 import { literalQuery } from '../../../database/literal-query.ts';
 
 /** What an evaluation does, as its row says, and the batch that carries it then. */
-export interface Phase {
+export interface PresentPhase {
   status: 'preparing' | 'running' | 'judging' | 'ended';
   batchId: string;
 }
@@ -16,7 +16,7 @@ export const readPhase = literalQuery({
   text: `select status, case status when 'judging' then judging_batch_id else batch_id end as "batchId"
 from holdfast.evaluations where id = $1`,
   values: (id: string) => [id],
-  answer: ([found]: Phase[]) => found ?? null,
+  answer: ([found]: PresentPhase[]) => found ?? null,
 });
 
 /** True if it is cancelled now; false: it runs, or has ended otherwise. */

@@ -143,7 +143,7 @@ export type Phase = { status: 'running'; itemCount: number; excluded: number } |
 /** False: it is in another phase. */
 export const enterPhase = literalQuery({
   name: 'enter-evaluation-phase',
-  purpose: 'Let an evaluation go on to its next phase. Answers a row when it did.',
+  purpose: 'Begin the next phase of an evaluation. Answers a row when it did.',
   locking: 'The evaluation.',
   text: `update holdfast.evaluations e set status = $to, settled = 0, settled_to = 0, settles_later = '{}',
   item_count = coalesce($itemCount, e.item_count), excluded = coalesce($excluded, e.excluded),

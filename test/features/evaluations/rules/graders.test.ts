@@ -13,10 +13,10 @@ import {
   nameGrader,
   unitOf,
   type GradedCase,
-  type RunFacts,
+  type RunToGrade,
 } from '../../../../src/features/evaluations/rules/graders.ts';
 
-const run = (changes: Partial<RunFacts> = {}): RunFacts => ({
+const run = (changes: Partial<RunToGrade> = {}): RunToGrade => ({
   status: 'answered',
   reply: '',
   output: null,
@@ -208,7 +208,7 @@ describe('tools', () => {
 });
 
 describe('cost and time', () => {
-  test.each<[PlainGrader, Partial<RunFacts>, boolean | null, number | null]>([
+  test.each<[PlainGrader, Partial<RunToGrade>, boolean | null, number | null]>([
     [{ type: 'cost' }, {}, null, 0.0015],
     [{ type: 'cost', maxUsd: 0.0015 }, {}, true, 0.0015],
     [{ type: 'cost', maxUsd: 0.0014 }, {}, false, 0.0015],
@@ -309,7 +309,7 @@ describe('a run without an answer', () => {
   });
 
   test('says why', async () => {
-    const reasonOf = async (status: RunFacts['status']) => (await gradeRun(YES, run({ status }), caseOf())).reason;
+    const reasonOf = async (status: RunToGrade['status']) => (await gradeRun(YES, run({ status }), caseOf())).reason;
     expect(await reasonOf('failed')).toBe('The run has no answer: it failed.');
     expect(await reasonOf('diverged')).toBe('The run has no answer: it did something else than was recorded.');
   });
