@@ -265,6 +265,9 @@ export const gradeSummary = z.strictObject({
   interval: interval
     .nullable()
     .describe('The 95 % interval of the share (Wilson); null: there is no share, or only one conversation'),
+  ungraded: count.describe(
+    'Items that it could not grade, because a judging model failed, a pattern took too long or nothing is expected; the share leaves them out',
+  ),
   mean: amount.describe('The mean of its scores; null: it has none'),
 });
 

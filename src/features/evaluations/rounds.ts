@@ -193,8 +193,9 @@ async function settle(service: Service, evaluation: OpenEvaluation, signal: Abor
 
 /** Makes the batch of the judgements; see `beginPhase`. */
 async function beginJudging(service: Service, evaluation: OpenEvaluation, signal: AbortSignal): Promise<number | null> {
-  const { id, maxCostMicros: most, judgingBatchId } = evaluation;
-  const left = most === null ? null : Math.max(0, most - (await readRunsCost(service.database, id)));
+  const { id, batchId, judgingBatchId } = evaluation;
+  const { maxCostMicros: most, micros } = await readRunsCost(service.database, id, batchId);
+  const left = most === null ? null : Math.max(0, most - micros);
   return beginPhase(service, evaluation, {
     phase: { status: 'judging' },
     batch: { id: judgingBatchId, maxCostMicros: left },

@@ -163,8 +163,20 @@ describe('run', () => {
     const file = await evaluationFile(fresh('later'), [{ input: asked(1, 'yes'), expected: 'yes' }]);
     const id = (await holdfast('eval', 'run', file, '--no-wait')).stdout.trim();
     expect((await holdfast('eval', 'show', id)).stdout).toMatch(/status +preparing/);
+    expect((await holdfast('eval', 'show', id, '--fail-under', '0')).code).toBe(8);
     expect((await working(holdfast('eval', 'show', id, '--wait'))).stdout).toMatch(/^100% {2}2\/2 runs/m);
     expect((await holdfast('eval', 'list')).stdout).toContain(id);
+  });
+
+  test('refuses what it could do only at the end before it starts', async () => {
+    const file = await evaluationFile(fresh('early'), [{ input: asked(1, 'yes'), expected: 'yes' }]);
+    for (const more of [
+      ['--no-wait', '--fail-under', '0.5'],
+      ['--junit', join(folder, 'nowhere', 'report.xml')],
+    ]) {
+      expect((await holdfast('eval', 'run', file, ...more)).code).toBe(2);
+    }
+    expect((await holdfast('eval', 'list', '--dataset', `early-${made}`)).stdout).not.toContain('early');
   });
 
   test('takes a system prompt from a file', async () => {

@@ -1,10 +1,11 @@
 // The wait for an evaluation, and what is printed and written when it has ended. The exit code says
 // how it ended, and whether it meets its thresholds.
-import { writeFile } from 'node:fs/promises';
+import { access, constants, writeFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import type { EvaluationResultView } from '../contract.ts';
 import type { ApiClient } from '../../../cli/api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../../../cli/cli-error.ts';
-import { writeError } from '../../../cli/file-error.ts';
+import { fileError, writeError } from '../../../cli/file-error.ts';
 import { pollUntilEnd } from '../../../cli/poll-until-end.ts';
 import { printFields } from '../../../cli/print.ts';
 import { createProgress } from '../../../cli/progress.ts';
@@ -60,7 +61,10 @@ export async function watchEvaluation(
   let evaluation: ShownEvaluation = await api.getEvaluation({ id });
   if (isOnce) {
     await report(evaluation, ends, { api, terminal });
-    return EXIT.ok;
+    const { outcome } = evaluation;
+    if (ends.failUnder === undefined && ends.maxWorse === undefined) return EXIT.ok;
+    if (outcome === null) terminal.note('it has not ended, so it does not meet its thresholds; to wait for it: --wait');
+    return outcome === null ? EXIT.turnAborted : END_EXITS[outcome];
   }
   const show = createProgress(terminal);
   const exit = await pollUntilEnd({ read: () => readWithPause(id, api), everyMs: POLL_MS }, ([read, end]) => {
@@ -139,6 +143,13 @@ async function readResults(
   for await (const result of api.each('listEvaluationResults', { id, limit: PAGE_ITEMS }))
     results.push(shortenResult(result));
   return results;
+}
+
+/** Throws `CliError` if no report can be written there: before an evaluation costs anything. */
+export async function refuseUnwritable(file: string): Promise<void> {
+  await access(dirname(resolve(file)), constants.W_OK).catch((cause: unknown) => {
+    throw fileError('write', file, { cause, fix: 'pass the name of a file in a folder that this user may write to' });
+  });
 }
 
 async function write(file: string, text: string, terminal: Terminal): Promise<void> {

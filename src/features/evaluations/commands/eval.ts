@@ -4,7 +4,7 @@ import { command, lists, prints, type Words } from '../../../cli/command.ts';
 import { EXIT, usageError } from '../../../cli/cli-error.ts';
 import { ITS_ID, pages, parseRate, wholeNumber } from '../../../cli/options.ts';
 import { moneyText } from '../../../core/words.ts';
-import { countRuns, watchEvaluation } from './eval-watch.ts';
+import { countRuns, refuseUnwritable, watchEvaluation } from './eval-watch.ts';
 import { readEvaluationFile, uploadCases } from './evaluation-file.ts';
 import { nameOf, type ShownEvaluation } from '../rules/reports.ts';
 
@@ -34,6 +34,13 @@ export const words: Words = {
             '--max-worse needs two candidates: the first is the baseline',
             'add a candidate, or leave it out',
           );
+        const { failUnder, maxWorse, junit, markdown } = ends;
+        if (!wait && [failUnder, maxWorse, junit, markdown].some((end) => end !== undefined))
+          throw usageError(
+            '--no-wait does not wait for the end, of which thresholds and reports are',
+            'give them to "holdfast eval show <id> --wait"',
+          );
+        for (const report of [junit, markdown]) if (report !== undefined) await refuseUnwritable(report);
         if (cases !== null) await uploadCases(cases, api, terminal);
         const started = await api.call('startEvaluation', request);
         const { id } = started;

@@ -103,7 +103,10 @@ function decide(grader: PlainGrader, facts: Facts): Decision {
     case 'cost':
       return measure(toDollars(facts.run.costMicros), grader.maxUsd, { verb: 'cost', textOf: moneyText });
     case 'time':
-      return measure(secondsOf(facts.run), grader.maxSeconds, { verb: 'took', textOf: (value) => `${value} s` });
+      return measure(secondsOf(facts.run), grader.maxSeconds, {
+        verb: 'took',
+        textOf: (value) => `${Number(value.toPrecision(3))} s`,
+      });
     default:
       return grader satisfies never;
   }

@@ -20,10 +20,12 @@ type Answers = EvaluationResultView['candidates'][number];
 export function resultText({ graders }: CandidateSummary, primary: string): { value: string; interval: string } {
   const grade = graders.find(({ name }) => name === primary);
   if (grade === undefined || (grade.passRate === null && grade.mean === null)) return { value: '-', interval: '' };
-  if (grade.passRate === null) return { value: Number(grade.mean?.toPrecision(4)).toString(), interval: '' };
+  const rest = grade.ungraded === 0 ? '' : ` (${grade.ungraded} not graded)`;
+  if (grade.passRate === null)
+    return { value: `${Number(grade.mean?.toPrecision(4)).toString()}${rest}`, interval: '' };
   const { interval } = grade;
   return {
-    value: percentText(grade.passRate),
+    value: `${percentText(grade.passRate)}${rest}`,
     interval: interval === null ? '' : `${percentText(interval.from)} to ${percentText(interval.to)}`,
   };
 }
@@ -86,9 +88,13 @@ export function shortenResult(result: EvaluationResultView): EvaluationResultVie
 
 // JUnit.
 
-/** One test suite for each candidate, and one test case for each item. */
+/**
+ * One test suite for each candidate, and one test case for each item. The baseline stands for what is
+ * there now, so it is no test beside others.
+ */
 export function writeJUnit(evaluation: ShownEvaluation, results: readonly EvaluationResultView[]): string {
-  const suites = evaluation.candidates.map(({ name }) => writeSuite(name, evaluation, results));
+  const judged = evaluation.candidates.slice(evaluation.candidates.length > 1 ? 1 : 0);
+  const suites = judged.map(({ name }) => writeSuite(name, evaluation, results));
   const whole = element('testsuites', { name: nameOf(evaluation) }, suites);
   return `<?xml version="1.0" encoding="UTF-8"?>\n${whole}\n`;
 }

@@ -127,9 +127,12 @@ function summarizeGrades(own: readonly { group: string; runs: SummaryRun[] }[], 
   // alone do not show how much they do.
   const effect = items === 1 ? 1 : designEffect;
   const interval = effect === null ? null : statistics.wilson((mean * items) / effect, items / effect);
+  const asked = own.filter(({ runs }) => runs.length > 0);
+  const ungraded = asked.filter(({ runs }) => passed(runs) === null && score(runs) === null);
   return {
     passRate: items === 0 ? null : tidy(mean),
     interval: interval && tidyInterval(interval, 1),
+    ungraded: ungraded.length,
     mean: tidyOrNull(meanOf(own.map(({ runs }) => score(runs)))),
   };
 }

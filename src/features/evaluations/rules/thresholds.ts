@@ -24,12 +24,14 @@ export function findShortfalls(
   if (failUnder === undefined && maxWorse === undefined) return [];
   if (results.length === 0) return ['there are no results'];
   return (results.length === 1 ? results : results.slice(1)).flatMap(({ name, graders, comparison }) => {
-    const rate = graders.find((grade) => grade.name === primary)?.passRate ?? null;
+    const { passRate: rate = null, ungraded = 0 } = graders.find((grade) => grade.name === primary) ?? {};
     const shortfalls: string[] = [];
     if (failUnder !== undefined && (rate === null || rate < failUnder)) {
       const passes = rate === null ? 'no items, because its grader gives only scores' : `${percentText(rate)} of items`;
       shortfalls.push(`${name} passes ${passes}; expected at least ${percentText(failUnder)}`);
     }
+    // What is not graded may have become worse.
+    if (ungraded > 0) shortfalls.push(`${name} has no grade for ${ungraded} items; expected one for each`);
     const worse = comparison?.worse ?? Number.POSITIVE_INFINITY;
     if (maxWorse !== undefined && worse > maxWorse)
       shortfalls.push(`${name} is worse than the baseline for ${worse} items; expected at most ${maxWorse}`);

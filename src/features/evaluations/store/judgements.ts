@@ -120,12 +120,14 @@ from ${pageSql(COUNTED_RUNS)} order by r.n, r.candidate, r.repeat`,
   answer: (rows: CountedRun[]) => rows,
 });
 
-/** What the runs have cost, in micro-dollars. */
+/** What the runs have cost, and the cap of their batch, which a person may have changed, in micro-dollars. */
 export const readRunsCost = literalQuery({
   name: 'cost-of-evaluation-runs',
-  purpose: 'Read what the runs of an evaluation have cost, as far as it is known.',
+  purpose: 'Read what the runs of an evaluation have cost, as far as it is known, and their cap as it is now.',
   pool: 'views',
-  text: `select coalesce(sum(r.cost_micros), 0)::float8 as micros from holdfast.evaluation_runs r where r.evaluation_id = $1 and r.part = 0`,
-  values: (id: string) => [id],
-  answer: ([row]: { micros: number }[]) => row?.micros ?? 0,
+  text: `select b.max_cost_micros::float8 as "maxCostMicros", coalesce((
+  select sum(r.cost_micros) from holdfast.evaluation_runs r where r.evaluation_id = $1 and r.part = 0), 0)::float8 as micros
+from holdfast.batches b where b.id = $2`,
+  values: (id: string, batchId: string) => [id, batchId],
+  answer: ([row]: { maxCostMicros: number | null; micros: number }[]) => row ?? { maxCostMicros: null, micros: 0 },
 });

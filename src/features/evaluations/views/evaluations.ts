@@ -27,7 +27,7 @@ export const evaluations = listOf<EvaluationFilter, EvaluationRow, EvaluationVie
   text: `select e.id, e.name, e.dataset_id as "datasetId", d.name as "datasetName", e.dataset_version as version, ${STATUS_SQL} as status,
   e.outcome, case when b.id is null then e.detail else coalesce(b.pause_detail, 'A person has paused it.') end as detail,
   e.spec, e.item_count as items, e.excluded, e.run_count as runs, e.judgement_count as judgements,
-  e.max_cost_micros::float8 as "maxCostMicros", e.results, e.batch_id as "batchId", e.judging_batch_id as "judgingBatchId",
+  coalesce((select carrier.max_cost_micros from holdfast.batches carrier where carrier.id = e.batch_id), e.max_cost_micros)::float8 as "maxCostMicros", e.results, e.batch_id as "batchId", e.judging_batch_id as "judgingBatchId",
   e.created_by as "createdBy", ${isoSql('e.created_at')} as "createdAt", ${isoSql('e.ended_at')} as "endedAt", (
     select json_build_object('ended', count(*) filter (where r.part = 0), 'judged', count(*) filter (where r.part > 0),
       'runMicros', ${costSql('r.part = 0')}, 'judgingMicros', ${costSql('r.part > 0')})

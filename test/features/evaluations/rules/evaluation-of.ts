@@ -39,7 +39,7 @@ export function summaryOf(name: string, changes: Partial<CandidateSummary> = {})
     failed: 0,
     costUsd: 0.12,
     seconds: 1.5,
-    graders: [{ name: 'equal', passRate: 0.9, interval: { from: 0.7, to: 0.97 }, mean: 0.9 }],
+    graders: [{ name: 'equal', passRate: 0.9, interval: { from: 0.7, to: 0.97 }, ungraded: 0, mean: 0.9 }],
     comparison: null,
     cost: null,
     time: null,

@@ -240,7 +240,7 @@ describe('scores, cost and time', () => {
           failed: 0,
           costUsd: null,
           seconds: null,
-          graders: [{ name: 'right', passRate: null, interval: null, mean: null }],
+          graders: [{ name: 'right', passRate: null, interval: null, ungraded: 0, mean: null }],
           comparison,
           cost: comparison,
           time: comparison,

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { findShortfalls, percentText } from '../../../../src/features/evaluations/rules/thresholds.ts';
 import { comparisonOf, evaluationOf, summaryOf } from './evaluation-of.ts';
 
-const graded = (passRate: number | null) => ({
-  graders: [{ name: 'equal', passRate, interval: null, mean: passRate ?? 0.5 }],
+const graded = (passRate: number | null, ungraded = 0) => ({
+  graders: [{ name: 'equal', passRate, interval: null, ungraded, mean: passRate ?? 0.5 }],
 });
 const pair = (passRate: number | null, comparison = comparisonOf()) =>
   evaluationOf({
@@ -24,6 +24,14 @@ test('a share that is not known does not meet a threshold', () => {
     'after passes no items, because its grader gives only scores; expected at least 0 %',
   ]);
   expect(findShortfalls(evaluationOf({ results: [] }), failUnder)).toEqual(['there are no results']);
+});
+
+test('an item without a grade meets no threshold', () => {
+  const results = [summaryOf('before', graded(1)), summaryOf('after', graded(1, 3))];
+  const missing = ['after has no grade for 3 items; expected one for each'];
+  expect(findShortfalls(evaluationOf({ results }), { ...none, failUnder: 0.5 })).toEqual(missing);
+  expect(findShortfalls(pair(1), { ...none, maxWorse: 5 })).toEqual([]);
+  expect(findShortfalls(evaluationOf({ results }), none)).toEqual([]);
 });
 
 test('at most so many items may be worse than with the baseline', () => {
