@@ -47,7 +47,7 @@ describe('a data set', () => {
     [{ name: '' }, 400, 'name'],
     [{ name: NO_TURN }, 400, 'name'],
     [{ name: 'more', heldBackPercent: 91 }, 400, 'heldBackPercent'],
-    [{ name: 'more', agent: 'nobody' }, 404, 'nobody'],
+    [{ name: 'more', agent: 'unlisted' }, 404, 'unlisted'],
   ] as const)('with %j is refused', async ([body, status, named]) => {
     const answer = await holder.rig.post('/v1/datasets', body);
     expect(answer.status).toBe(status);

@@ -178,7 +178,7 @@ test('an evaluation with judgements, whose session is erased when it has ended, 
   ]);
 });
 
-test('an evaluation goes on without an item that is erased after its runs', async () => {
+test('an evaluation ends without an item that is erased after its runs', async () => {
   const rig = evaluationRig(holder.rig);
   const [mine, other] = [await rig.record('crm-4', 'Ruff. [[reply: a ruff]]'), await rig.record('crm-5', 'Knot.')];
   const id = await rig.start(await rig.copies(mine, other), { concurrency: 1 });

@@ -106,7 +106,7 @@ test('a run whose call was not recorded ends there, and says where and how it di
   ]);
 });
 
-test('a run whose call had malformed arguments goes on, and has answered', async () => {
+test('a run continues after a call with malformed arguments, and has answered', async () => {
   const rig = rigOf();
   const text =
     'Go. [[for: claude-haiku-4-5]] [[malformed]] [[tool: count {"n":1}]] [[tool: count {"n":2}]] [[reply: done]] [[for: others]] [[tool: count {"n":1}]] [[tool: count {"n":2}]] [[reply: done]]';
@@ -127,7 +127,7 @@ test('a run of a turn that one of its calls has ended ends with that call', asyn
   expect(await sent(run?.turnId ?? '')).toHaveLength(2);
 });
 
-test('a call without a recorded result gets the text of the evaluation, and the run goes on', async () => {
+test('a call without a recorded result gets the text of the evaluation, and the run continues', async () => {
   const rig = rigOf();
   const text =
     'Go. [[for: claude-haiku-4-5]] [[tool: other {"n":3}]] [[reply: done]] [[for: others]] [[tool: count {"n":2}]] [[reply: done]]';

@@ -96,7 +96,7 @@ test.each<[string, string, Partial<EvaluationRequest>]>([
   expect(await countEvaluations(holder.rig, { datasetId: id })).toBe(0);
 });
 
-test('a data set is found by its id and its name, and an unknown one is told', async () => {
+test('a data set is found by its id and its name, and an unknown one is refused', async () => {
   const id = await dataset();
   expect(await start(`cases-${id}`)).toMatchObject({ kind: 'started' });
   expect(await start(newId<string>())).toEqual({ kind: 'unknown_dataset' });

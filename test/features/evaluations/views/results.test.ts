@@ -219,7 +219,7 @@ describe('the filters of results', () => {
 });
 
 describe('a page of results', () => {
-  test('goes on where the page before it ended', async () => {
+  test('begins after the last item of the page before it', async () => {
     const { id } = await evaluated(PASSES);
     const pages: number[][] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
